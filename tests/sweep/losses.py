@@ -1,4 +1,4 @@
-"""The experiment of these tests: short, with random numbers that depend on the seed."""
+"""Define the experiment of these tests: it is short and depends on the seed."""
 
 from wanlab import Design, Run, experiment, ping, shapes
 
@@ -8,10 +8,10 @@ from wanlab import Design, Run, experiment, ping, shapes
     plots=["lines lost over loss"],
 )
 def losses(run: Run, *, loss: str = "10%", delay: str = "5ms", count: int = 20) -> None:
-    """How many pings are lost."""
+    """Measure how many pings are lost."""
     topology = shapes.dumbbell(pairs=1, rate="10Mbps", delay=delay, loss=loss)
     with run.network(topology) as net:
-        done = net["h1"].run(f"ping -c {count} -i 0.01 h2", check=False)
+        done = net["h1"].run(f"ping -c {count} -i 0.02 h2", check=False)
     replies = ping.parse(done.output)
     print(f"{replies.received} of {replies.sent} came back")
     if loss == "100%":

@@ -68,7 +68,7 @@ def test_the_least_recently_used_run_is_removed_first(
     for number, key in enumerate(["1a", "2b", "3c"]):
         cache.put(finished(tmp_path / key, key, 50_000))
         os.utime(tmp_path / "cache" / key[:2] / key, (number, number))
-    assert cache.find("1a") is not None  # now it is the latest
+    assert cache.find("1a") is not None  # now it is the most recently used run
     monkeypatch.setenv("WANLAB_CACHE_LIMIT", "300KB")
     cache.trim()
     kept = [key for key in ("1a", "2b", "3c") if cache.find(key)]
@@ -76,7 +76,7 @@ def test_the_least_recently_used_run_is_removed_first(
     assert "2b" not in kept
 
 
-def test_runs_are_forgotten_by_experiment_or_all(tmp_path: Path) -> None:
+def test_runs_are_removed_by_experiment_or_all_at_once(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     for key in ("1a", "2b", "9c"):
         cache.put(finished(tmp_path / key, key))
@@ -95,8 +95,8 @@ def test_a_changed_program_has_another_hash_even_with_the_same_time(
     for answer in (1, 2):
         program.write_text(f"#!/bin/sh\necho {answer}\n")
         program.chmod(0o755)
-        os.utime(program, (1000, 1000))  # as packages do, of builds that can be repeated
-        program_hashes.cache_clear()  # another process
+        os.utime(program, (1000, 1000))  # as in packages of reproducible builds
+        program_hashes.cache_clear()  # stands for another process
         hashes.add(program_hashes((str(program),))[str(program)])
     assert len(hashes) == 2
     assert (tmp_path / "cache/wanlab/experiments/programs.json").is_file()

@@ -38,7 +38,7 @@ def results(folder: Path, **more: float) -> Results:
     return Results(folder, "flows", "What flows do.", ("buffer", "algorithm"), (), found)
 
 
-def test_sentences_ask_for_figures() -> None:
+def test_figures_are_requested_by_sentences() -> None:
     assert parse_chart("lines goodput over buffer by algorithm") == Chart(
         "lines", "goodput", ("buffer",), ("algorithm",)
     )
@@ -58,7 +58,7 @@ def test_sentences_ask_for_figures() -> None:
         ("lines goodput by a", "as in: lines"),
     ],
 )
-def test_a_sentence_that_asks_for_no_figure_is_refused(sentence: str, says: str) -> None:
+def test_a_sentence_that_describes_no_figure_is_refused(sentence: str, says: str) -> None:
     with pytest.raises(WanlabError, match=says):
         parse_chart(sentence)
 
@@ -122,8 +122,8 @@ def test_a_sweep_without_plots_has_a_figure_for_each_metric(tmp_path: Path) -> N
     assert found == [f"lines {name} over buffer by algorithm" for name in expected]
 
 
-def test_the_band_is_students_interval_of_the_mean() -> None:
-    # Three values 1, 2, 3: s = 1, t(2) = 4.303.
+def test_the_band_is_the_t_interval_of_the_mean() -> None:
+    # For the values 1, 2, 3: s = 1, t(2) = 4.303.
     mean, half = interval([1, 2, 3])
     assert mean == 2
     assert half == pytest.approx(4.303 / math.sqrt(3))
@@ -141,7 +141,7 @@ def test_the_table_has_units_and_its_bytes_depend_on_nothing_else(tmp_path: Path
     assert write_table(table, tmp_path).read_bytes() == one
 
 
-def test_a_metric_that_some_runs_lack_is_not_a_number_there() -> None:
+def test_a_metric_is_nan_in_runs_that_lack_it() -> None:
     table = table_of([result({"a": 1}, 1, 5), result({"a": 2}, 1, 6, delay=1.5)])
     assert math.isnan(float(table["delay"][0]))
     assert table["delay"][1] == 1.5
@@ -153,7 +153,7 @@ def test_a_metric_has_one_unit() -> None:
         table_of([result({"a": 1}, 1, 5), other])
 
 
-def test_a_sweeps_own_figures_show_all_that_varies(tmp_path: Path) -> None:
+def test_a_sweeps_default_figures_show_all_varied_parameters(tmp_path: Path) -> None:
     @experiment(
         design=Design.grid({"a": [1, 2], "b": [1, 2]}),
         plots=["lines x over a", "heat x over a and b", "cdf x by b", "box x over a by b"],
@@ -207,7 +207,7 @@ def test_a_band_ends_at_what_is_possible() -> None:
     assert edges(clipped) == (0.0, 20.0)
 
 
-def test_equal_repeats_are_told(tmp_path: Path) -> None:
+def test_equal_repeats_are_reported(tmp_path: Path) -> None:
     equal = tuple(result({"buffer": b}, seed, 5.0) for b in ("1bdp", "2bdp") for seed in (1, 2))
     found = Results(tmp_path, "flows", "", ("buffer",), (), equal)
     assert found.seeds_without_effect().startswith("the seeds change nothing: 4 runs have 2")

@@ -1,4 +1,4 @@
-"""`wanlab run` and `wanlab sweep`, as they are typed."""
+"""Test the commands `wanlab run` and `wanlab sweep`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOSSES = str(Path(__file__).with_name("losses.py"))
 
 
 def wanlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a folder, with a cache of its own."""
+    """Return a function that runs wanlab in a folder with an empty cache."""
     return subprocess.run(
         [sys.executable, "-m", "wanlab.cli", *arguments],
         cwd=folder,
@@ -37,7 +37,7 @@ def wanlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path: Path) -> None:
+def test_a_run_is_reused_by_a_sweep_and_removed_on_request(tmp_path: Path) -> None:
     one = wanlab(tmp_path, "run", LOSSES, "--set", "loss=20%", "--seed", "2", "--json")
     assert one.returncode == 0, one.stderr
     said = json.loads(one.stdout)
@@ -64,7 +64,7 @@ def test_a_run_is_in_the_sweep_that_follows_and_is_forgotten_when_asked(tmp_path
     assert wanlab(tmp_path, "sweep", "--forget").stdout == "removed 2 runs from the cache\n"
 
 
-def test_the_log_says_why_nothing_runs(
+def test_the_log_explains_why_nothing_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeps, "LINE_INTERVAL_S", 0)

@@ -1,4 +1,4 @@
-"""The studies, and the experiments on the page about sweeps: each is performed, in short."""
+"""Perform short versions of the studies and of the experiments on the page about sweeps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def blocks(page: str, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S)
 
 
-def test_the_page_on_sweeps_says_the_same_twice(tmp_path: Path) -> None:
+def test_the_python_and_yaml_examples_on_the_page_agree(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     goodputs = []
     for kind, ending in (("python", "py"), ("yaml", "yaml")):
@@ -50,16 +50,17 @@ def test_the_page_on_sweeps_says_the_same_twice(tmp_path: Path) -> None:
         experiment = load_experiment(path)
         assert len(list(experiment.design.runs())) == 8
         goodputs.append(experiment.run(cache=False, here=True, buffer="0.5bdp")["goodput"])
-    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.2)  # one shapes both directions
+    # One of the files limits both directions.
+    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.2)
     assert goodputs[0] > 10
 
 
-def test_the_page_on_sweeps_branches_after_a_warm_up(tmp_path: Path) -> None:
+def test_the_pages_example_of_branching_after_a_warm_up_works(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     path = tmp_path / "queues.py"
     text = next(each for each in blocks(page, "python") if "branch()" in each)
     path.write_text(text.replace("10s", "3s"))
     result = load_experiment(path).run(cache=False, here=True)
-    # FQ_CoDel serves a sparse flow first; the other's queue, of 1,000 packets, goes on filling.
+    # FQ_CoDel serves a sparse flow first; the other queue, of 1,000 packets, fills further.
     assert 20 < result["rtt_fq_codel"] < 25
     assert result["rtt_fifo"] > 2 * result["rtt_fq_codel"]

@@ -1,4 +1,4 @@
-"""The kernel of an experiment whose function does not take it is varied like a parameter."""
+"""The kernel can be varied like a parameter, even if the experiment's function does not take it."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from wanlab.sweep.report import provenance_section
 
 @experiment
 def plain(run: Run, *, x: int = 1) -> None:
-    """Never performed here."""
+    """A function that is never called."""
 
 
 @pytest.mark.machine
@@ -35,7 +35,7 @@ def test_a_report_names_every_kernel_that_was_booted() -> None:
 
 
 class _Runs(list[SimpleNamespace]):
-    """As much of a ResultSet as the section needs."""
+    """The part of a ResultSet that the section of the report needs."""
 
     varied = ("kernel",)
 

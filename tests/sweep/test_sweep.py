@@ -1,4 +1,4 @@
-"""Sweeps: interrupted or not, on one worker or several, the table is the same to the byte."""
+"""A sweep's table is the same to the byte, interrupted or not, with one worker or several."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
+    """Use an empty cache."""
     for module in (programs, cache):
         monkeypatch.setattr(module, "experiments_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
@@ -60,7 +60,7 @@ def sweeper(*arguments: str | Path) -> subprocess.Popen[str]:
 
 
 def until_finished(process: subprocess.Popen[str], count: int) -> bool:
-    """Read its output until `count` runs are done; return False if it ends before."""
+    """Read a sweep's output until `count` runs are done; return False if it ends before that."""
     assert process.stdout is not None
     return any(int(line.split()[0]) >= count for line in process.stdout)
 
@@ -89,7 +89,7 @@ def test_results_follow_the_design_and_carry_units(undisturbed: Results) -> None
     assert undisturbed.results[0].console == "20 of 20 came back\n"
 
 
-def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, undisturbed: Results) -> None:
+def test_a_killed_sweep_resumes_where_it_was(tmp_path: Path, undisturbed: Results) -> None:
     before: dict[str, int] = {}
     for count in (1, 3, 5):
         with sweeper(tmp_path) as process:
@@ -119,7 +119,7 @@ def _wait_until_gone(pid: int) -> None:
     assert gone, f"process {pid} has outlived its sweep"
 
 
-def test_an_interrupted_sweep_ends_its_runs_and_keeps_what_is_done(tmp_path: Path) -> None:
+def test_an_interrupted_sweep_ends_its_runs_and_keeps_finished_ones(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "wanlab.cli", "sweep", str(LOSSES), "--no-cache"]
     with subprocess.Popen(
         [*command, "--output", str(tmp_path), "--set", "count=400"],
@@ -136,7 +136,9 @@ def test_an_interrupted_sweep_ends_its_runs_and_keeps_what_is_done(tmp_path: Pat
     assert not (tmp_path / "unfinished").exists()
 
 
-def test_a_damaged_or_half_run_is_performed_again(tmp_path: Path, undisturbed: Results) -> None:
+def test_a_damaged_or_incomplete_run_is_performed_again(
+    tmp_path: Path, undisturbed: Results
+) -> None:
     shutil.copytree(undisturbed.folder, tmp_path, dirs_exist_ok=True)
     first, second, third, *_ = sorted((tmp_path / "runs").iterdir())
     (first / "result.json").write_text("{")
@@ -153,7 +155,7 @@ def test_a_damaged_or_half_run_is_performed_again(tmp_path: Path, undisturbed: R
     assert (tmp_path / TABLE).read_bytes() == (undisturbed.folder / TABLE).read_bytes()
 
 
-def test_failed_runs_keep_their_reason_and_are_tried_again_when_asked(
+def test_failed_runs_keep_their_reason_and_are_retried_on_request(
     tmp_path: Path, own_cache: Path
 ) -> None:
     losses = load_experiment(LOSSES)
@@ -174,7 +176,7 @@ def test_failed_runs_keep_their_reason_and_are_tried_again_when_asked(
     assert (len(read.results), len(read.failures), read.missing) == (1, 1, 0)
 
 
-def test_a_run_that_was_known_is_not_performed_again(tmp_path: Path, own_cache: Path) -> None:
+def test_a_cached_run_is_not_performed_again(tmp_path: Path, own_cache: Path) -> None:
     losses = load_experiment(LOSSES)
     first = losses.run(loss="20%", seed=2)
     again = losses.run(loss="20%", seed=2)
@@ -186,13 +188,13 @@ def test_a_run_that_was_known_is_not_performed_again(tmp_path: Path, own_cache: 
     results = Sweep(losses, design, output=tmp_path / "out").run(progress=seen.append)
     assert seen[-1].cached == 1
     assert results.results[1].metrics == first.metrics
-    # What is damaged is not believed.
+    # A damaged run is not used.
     for path in own_cache.glob("runs/*/*/record/ping.parquet"):
         path.unlink()
     assert not losses.run(loss="20%", seed=2).is_cached
 
 
-def test_a_run_here_and_one_in_a_process_of_its_own_are_the_same(
+def test_a_run_in_this_process_equals_one_in_a_new_process(
     undisturbed: Results, own_cache: Path
 ) -> None:
     here = load_experiment(LOSSES).run(loss="20%", seed=2, here=True, cache=False)
@@ -276,7 +278,7 @@ def test_a_key_depends_on_parameters_seed_kernel_and_programs() -> None:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
-    """Address of a scheduler on loopback, and two workers of one thread each."""
+    """Start a scheduler on loopback and two workers of one thread each; return its address."""
     pytest.importorskip("distributed")
     place = tmp_path / "scheduler.json"
     common = ["--no-dashboard", "--scheduler-file", str(place)]
