@@ -1,4 +1,4 @@
-"""Random topologies without problems."""
+"""Generate random valid topologies."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -36,7 +36,7 @@ queues = st.builds(
     Queue,
     st.sampled_from(QUEUE_KINDS),
     limit_bytes=st.none() | st.integers(1, 10**9),
-    limit_packets=st.none() | st.integers(1, 65_000),  # of the largest: tc counts to 4 GiB
+    limit_packets=st.none() | st.integers(1, 65_000),  # of the largest packets: tc counts to 4 GiB
     options=st.dictionaries(
         st.sampled_from(["target", "ecn", "interval"]), st.sampled_from(["", "5ms", "1", "no"])
     ).map(lambda options: tuple(options.items())),
@@ -63,7 +63,7 @@ def conditions(draw: Any) -> Conditions:
 
 @st.composite
 def switches(draw: Any, number: int, controllers: list[str], common: dict[str, Any]) -> Switch:
-    """What only an Open vSwitch can do is asked of no other."""
+    """Generate switches; only Open vSwitches get settings that others lack."""
     switch: Switch = draw(
         st.builds(
             Switch,
@@ -118,7 +118,7 @@ def links(draw: Any, names: Any, switches: Any) -> Link:
 
 @st.composite
 def topologies(draw: Any) -> Topology:
-    """In the order of a `.mn` file: hosts, switches and routers, controllers."""
+    """Generate a topology with its nodes in the order of a `.mn` file."""
     common: dict[str, st.SearchStrategy[Any]] = {
         "x": coordinates,
         "y": coordinates,

@@ -24,7 +24,7 @@ def test_hosts_count_ports_from_0_and_switches_from_1() -> None:
     ]
 
 
-def test_a_number_that_a_port_asks_for_is_left_to_it() -> None:
+def test_a_requested_port_number_is_not_given_to_another_port() -> None:
     topology = Topology(
         nodes=(Host("h1"), Host("h2"), Host("h3"), Switch("s1")),
         links=(link("h1", "s1"), link("h2", Port("s1", number=1)), link("h3", "s1")),
@@ -32,7 +32,7 @@ def test_a_number_that_a_port_asks_for_is_left_to_it() -> None:
     assert [one.b.name for one in resolve(topology).links] == ["s1-eth2", "s1-eth1", "s1-eth3"]
 
 
-def test_what_is_given_is_kept() -> None:
+def test_explicit_names_and_addresses_are_kept() -> None:
     topology = Topology(
         nodes=(Host("h1", ip="10.0.0.77", mac="00:00:00:00:00:aa"), Router("r1"), Host("h2")),
         links=(
@@ -62,7 +62,7 @@ def test_a_host_without_links_has_an_address_too() -> None:
     assert (host.ip, host.mac) == ("10.0.0.1/8", "00:00:00:00:00:01")
 
 
-def test_a_number_from_a_file_counts_as_in_miniedit() -> None:
+def test_a_number_from_a_file_has_the_same_meaning_as_in_miniedit() -> None:
     resolved = resolve(Topology(nodes=(Host("h7", number=7), Host("h1", number=1))))
     assert [host.ip for host in resolved.hosts] == ["10.0.0.7/8", "10.0.0.1/8"]
 

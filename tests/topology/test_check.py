@@ -1,4 +1,4 @@
-"""All problems of a topology are found at once, and each names its place."""
+"""All problems of a topology are reported at once, each with its place."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def problems_of_conditions(**values: Any) -> list[str]:
     return problems_of(links=[Link(Port("h1", conditions=it), Port("h2", conditions=it))])
 
 
-def test_a_sound_topology_has_no_problem() -> None:
+def test_a_valid_topology_has_no_problems() -> None:
     assert check(shapes.dumbbell(3, rate="10Mbps", delay="20ms", jitter="1ms", queue="fq")) == []
     assert ensure(shapes.minimal()) == shapes.minimal()
 
@@ -181,7 +181,7 @@ def test_ensure_raises_all_problems() -> None:
         (Controller("c0", address="here"), '"here" is not an IP address (as in "127.0.0.1")'),
     ],
 )
-def test_a_node_that_cannot_be_is_a_problem(node: Node, problem: str) -> None:
+def test_an_invalid_node_is_a_problem(node: Node, problem: str) -> None:
     assert problems_of([node]) == [f"{node}: {problem}"]
 
 
@@ -203,7 +203,7 @@ def test_a_bridge_takes_1023_ports() -> None:
     assert problem.what == "the switch has 1024 ports, but a Linux bridge has 1023"
 
 
-def test_two_nodes_of_one_name_are_a_problem() -> None:
+def test_two_nodes_with_the_same_name_are_a_problem() -> None:
     assert problems_of([Host("h1"), Switch("h1")]) == [
         'switch h1: the name "h1" is taken by another node, host h1 (give each node its own name)'
     ]
@@ -227,7 +227,7 @@ def test_two_nodes_of_one_name_are_a_problem() -> None:
         ),
     ],
 )
-def test_a_vlan_interface_that_cannot_be_is_a_problem(host: Host, problem: str) -> None:
+def test_an_invalid_vlan_interface_is_a_problem(host: Host, problem: str) -> None:
     found = problems_of([host, Host("h2")], [link(host.name, "h2")])
     assert found == [f"{host}: {problem}"]
 
@@ -240,7 +240,7 @@ def test_a_vlan_interface_that_cannot_be_is_a_problem(host: Host, problem: str) 
         (Port("s1", vlan=3, trunks=(3, 4)), "VLAN 3 is given twice to one port (give it once)"),
     ],
 )
-def test_a_vlan_of_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
+def test_an_invalid_vlan_of_a_port_is_a_problem(port: Port, problem: str) -> None:
     assert problems_of([Host("h1"), Switch("s1")], [link("h1", port)]) == [f"link h1-s1: {problem}"]
 
 
@@ -251,7 +251,7 @@ def test_only_switches_have_ports_in_vlans() -> None:
     ]
 
 
-def test_a_link_to_nowhere_suggests_the_nearest_node() -> None:
+def test_a_link_to_an_unknown_node_suggests_the_nearest_one() -> None:
     assert problems_of(links=[link("h1", "h22")]) == [
         'link h1-h22: there is no node "h22" (did you mean h2?)'
     ]
@@ -319,7 +319,7 @@ def test_a_controller_carries_no_traffic() -> None:
         ),
     ],
 )
-def test_conditions_that_cannot_be_are_reported_once_for_both_directions(
+def test_invalid_conditions_are_reported_once_for_both_directions(
     values: dict[str, Any], problem: str
 ) -> None:
     assert problems_of_conditions(**values) == [f"link h1-h2: {problem}"]
@@ -359,7 +359,7 @@ def test_hosts_may_share_port_names_and_switches_may_not() -> None:
     ]
 
 
-def test_a_port_name_that_follows_from_a_long_node_name_is_checked() -> None:
+def test_a_port_name_made_from_a_long_node_name_is_checked() -> None:
     nodes = (Host("a-long-name"), Host("h2"))
     assert problems_of(nodes, [link("a-long-name", "h2")]) == [
         (
@@ -382,7 +382,7 @@ def test_a_port_name_that_follows_from_a_long_node_name_is_checked() -> None:
         ),
     ],
 )
-def test_a_port_that_cannot_be_is_a_problem(port: Port, problem: str) -> None:
+def test_an_invalid_port_is_a_problem(port: Port, problem: str) -> None:
     nodes = (*HOSTS, Switch("s1"))
     assert problems_of(nodes, [link("h1", port)]) == [f"link h1-{port.node}: {problem}"]
 
@@ -407,7 +407,7 @@ def test_a_network_too_small_for_its_hosts_is_a_problem() -> None:
     ]
 
 
-def test_a_bad_base_is_a_problem() -> None:
+def test_an_invalid_address_base_is_a_problem() -> None:
     assert problems_of(ip_base="10.0.0.0/33") == [
         'ip_base: "10.0.0.0/33" is not an IPv4 network (as in "10.0.0.0/8")'
     ]

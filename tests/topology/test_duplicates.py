@@ -1,4 +1,4 @@
-"""What should be unique and is not: the network is built, with a warning."""
+"""Duplicates of unique values give a warning, but the network is built."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def test_equal_mac_addresses_are_a_warning() -> None:
     ]
 
 
-def test_a_mac_address_of_zeros_means_none() -> None:
+def test_a_mac_address_of_zeros_counts_as_none() -> None:
     zeros = "00:00:00:00:00:00"
     nodes = (Host("h1", mac=zeros), Host("h2", mac=zeros))
     topology = Topology(nodes=nodes, links=(link("h1", "h2"),))

@@ -1,4 +1,4 @@
-"""Files are read and written without loss, and damage is reported whole."""
+"""Files are read and written without loss, and all damage is reported."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_every_problem_of_a_damaged_file_is_reported_with_its_place(path: Path) 
 
 
 @pytest.mark.parametrize("ending", [".mn", ".json", ".yaml", ".yml", ".MN"])
-def test_the_ending_of_a_file_says_its_format(tmp_path: Path, ending: str) -> None:
+def test_the_extension_of_a_file_decides_its_format(tmp_path: Path, ending: str) -> None:
     topology = shapes.minimal()
     save(topology, tmp_path / f"a{ending}")
     read = load(tmp_path / f"a{ending}")
@@ -30,7 +30,7 @@ def test_the_ending_of_a_file_says_its_format(tmp_path: Path, ending: str) -> No
     assert read.source.file == str(tmp_path / f"a{ending}")
 
 
-def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_extension_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WanlabError) as caught:
         save(shapes.minimal(), tmp_path / "a.txt")
     assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml, .py, .svg, .pdf"
@@ -77,7 +77,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"cannot write {tmp_path / 'none' / 'a.mn'}: ")
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.mn").write_bytes(b"\x7fELF\xff")
     with pytest.raises(TopologyError) as caught:
         load(tmp_path / "a.mn")

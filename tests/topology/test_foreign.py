@@ -1,4 +1,4 @@
-"""Topologies of containerlab and GNS3: what maps, and that everything else is listed."""
+"""Import topologies of containerlab and GNS3; everything that has no counterpart is listed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_links_of_containerlab_keep_their_ports(tmp_path: Path) -> None:
     assert (pc.mtu, core.mtu, core.ip, core.mac) == (1400, 9000, "10.1.0.1/24", "02:00:00:00:00:01")
 
 
-def test_everything_of_containerlab_that_does_not_map_is_listed(tmp_path: Path) -> None:
+def test_everything_in_containerlab_without_a_counterpart_is_listed(tmp_path: Path) -> None:
     notes = said(campus(tmp_path))
     for words in (
         "the management network (eth0) does not exist here",
@@ -210,12 +210,12 @@ def test_a_portable_project_is_read_with_its_files(tmp_path: Path) -> None:
         ("x.clab.yml", "topology: [", "this is not YAML"),
         ("x.clab.yml", "name: x\n", 'it lacks "topology"'),
         ("x.clab.yml", "topology: {nodes: {{ range 3 }}}", "is a Go template"),
-        ("x.gns3", "{", "is no project of GNS3"),
+        ("x.gns3", "{", "is not a project of GNS3"),
         ("x.gns3", '{"topology": {}, "revision": 4}', "is a project of GNS3 1"),
-        ("x.txt", "", "is no topology of containerlab or GNS3"),
+        ("x.txt", "", "is not a topology of containerlab or GNS3"),
     ],
 )
-def test_what_is_no_topology_is_an_error(name: str, text: str, what: str) -> None:
+def test_a_file_without_a_topology_is_an_error(name: str, text: str, what: str) -> None:
     with pytest.raises(WanlabError, match=what):
         import_text(text, name)
 

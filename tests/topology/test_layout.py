@@ -1,4 +1,4 @@
-"""Where nodes stand in a picture when nobody said so."""
+"""Test the automatic layout of nodes without positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wanlab.topology.layout import STEP_X, STEP_Y, arranged, node_positions
         *("dumbbell,pairs=1", "dumbbell,pairs=6", "parking_lot,3"),
     ],
 )
-def test_no_two_nodes_stand_in_one_place(text: str) -> None:
+def test_no_two_nodes_have_the_same_position(text: str) -> None:
     topology = shapes.from_text(text)
     positions = node_positions(topology)
     assert set(positions) == {node.name for node in topology.nodes}
@@ -27,7 +27,7 @@ def test_no_two_nodes_stand_in_one_place(text: str) -> None:
     assert min(x for x, _ in positions.values()) == min(y for _, y in positions.values()) == 0
 
 
-def test_a_dumbbell_lies_as_one_draws_it() -> None:
+def test_a_dumbbell_has_its_usual_layout() -> None:
     assert node_positions(shapes.dumbbell(2)) == {
         **{"h1": (0, 0), "h2": (0, STEP_Y)},
         **{"s1": (STEP_X, STEP_Y / 2), "s2": (2 * STEP_X, STEP_Y / 2)},
@@ -35,7 +35,7 @@ def test_a_dumbbell_lies_as_one_draws_it() -> None:
     }
 
 
-def test_a_tree_hangs_from_its_root() -> None:
+def test_a_tree_grows_downwards_from_its_root() -> None:
     positions = node_positions(shapes.tree(2, 3))
     rows = {
         y: sorted(name for name in positions if positions[name][1] == y)
@@ -48,7 +48,7 @@ def test_a_tree_hangs_from_its_root() -> None:
     ]
 
 
-def test_parts_and_controllers_stand_apart() -> None:
+def test_separate_parts_and_controllers_do_not_overlap() -> None:
     topology = Topology(
         nodes=(
             Host("h1"),
@@ -64,7 +64,7 @@ def test_parts_and_controllers_stand_apart() -> None:
     assert len(set(positions.values())) == 5
 
 
-def test_places_that_were_chosen_are_kept() -> None:
+def test_given_positions_are_kept() -> None:
     topology = shapes.minimal()
     chosen = replace(
         topology,

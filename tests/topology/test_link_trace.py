@@ -1,4 +1,4 @@
-"""Traces of links: mahimahi's files, read, checked and written."""
+"""Test reading, checking and writing link traces, which are mahimahi's files."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_what_is_written_is_read_back(at_ms: list[int]) -> None:
     assert read_trace(trace_words(trace)) == trace == read_trace(at_ms)
 
 
-def test_a_trace_says_what_it_can_carry() -> None:
+def test_a_trace_knows_its_capacity() -> None:
     assert read_trace("1").mean_bps == 1504 * 8 * 1000
     assert read_trace([0, 0, 4]).mean_bps == 3 * 1504 * 8 * 250
 
@@ -86,14 +86,14 @@ def test_a_wrong_line_is_a_problem_of_the_topology(tmp_path: Path) -> None:
         ({"trace_once": True}, "trace_once has no effect without trace"),
     ],
 )
-def test_what_does_not_go_together_is_a_problem(words: dict[str, str], said: str) -> None:
+def test_contradictory_conditions_are_a_problem(words: dict[str, str], said: str) -> None:
     from wanlab.topology.check import check
 
     topology = Topology(nodes=HOSTS, links=(link("h1", "h2", **words),))  # type: ignore[arg-type]
     assert [problem.what for problem in check(topology)] == [said]
 
 
-def test_a_queue_waits_for_a_trace() -> None:
+def test_a_queue_can_be_combined_with_a_trace() -> None:
     from wanlab.topology.check import check
 
     topology = Topology(nodes=HOSTS, links=(link("h1", "h2", trace="1", queue="codel"),))
@@ -108,7 +108,7 @@ def test_a_queue_waits_for_a_trace() -> None:
         ("/dev/zero", "is larger than"),
     ],
 )
-def test_a_name_that_no_trace_has_is_refused(
+def test_an_invalid_name_of_a_trace_is_refused(
     name: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(link_trace, "MAX_FILE_BYTES", 1 << 16)

@@ -1,4 +1,4 @@
-"""Loops of switches in which nothing stops broadcasts."""
+"""Test finding loops of switches in which nothing stops broadcasts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wanlab.topology.loops import loop_warnings, storm_settings, unprotected_loo
 
 
 def network(links: str, **switches: Switch) -> Topology:
-    """`links`: "s1-s2 s2-s3". Names with an "h" are hosts."""
+    """Return a topology with links such as "s1-s2 s2-s3"; names with an "h" are hosts."""
     pairs = [pair.split("-") for pair in links.split()]
     names = dict.fromkeys(name for pair in pairs for name in pair)
     nodes = (
@@ -41,7 +41,7 @@ def test_one_switch_with_stp_protects_its_loop() -> None:
     assert unprotected_loops(shapes.from_text("torus,3,3")) == []
 
 
-def test_a_switch_in_a_loop_sends_its_controller_only_so_many_packets() -> None:
+def test_a_switch_in_a_loop_sends_packets_to_its_controller_at_a_limited_rate() -> None:
     secure = {f"s{n}": Switch(f"s{n}", kind="ovs", fail_mode="secure") for n in range(1, 5)}
     topology = network("s1-s2 s2-s3 s3-s1 s3-s4", **secure)
     limits = ["controller_rate_limit=100", "controller_burst_limit=1000"]
@@ -49,7 +49,7 @@ def test_a_switch_in_a_loop_sends_its_controller_only_so_many_packets() -> None:
     assert [storm_settings(name, topology) for name in secure] == [limits, limits, limits, []]
 
 
-def test_a_plan_says_which_switches_form_a_loop() -> None:
+def test_a_plan_names_the_switches_that_form_a_loop() -> None:
     (warning,) = loop_warnings(network("s1-s2 s2-s3 s3-s1"))
     assert warning.startswith("the switches s1, s2, s3 form a loop and none of them speaks STP")
     assert f"# Warning: {warning}\n" in plan_script(network("h1-s1 s1-s2 s2-s3 s3-s1"))

@@ -1,4 +1,4 @@
-"""MiniEdit's files come back as they were, and as MiniEdit would have written them."""
+"""MiniEdit's files survive reading and writing, and are written as MiniEdit writes them."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ MINIEDIT = (GOLDEN / "miniedit.mn").read_text()
 
 
 def file_with(**changes: Any) -> str:
-    """The smallest file: h1 - s1, with other keys."""
+    """Return the smallest file, h1 - s1, with further keys."""
     data = {
         "version": "2",
         "hosts": [{"number": "1", "x": "1.0", "y": "2.0", "opts": {"hostname": "h1"}}],
@@ -59,7 +59,7 @@ def test_the_topology_of_lab_14_comes_back_to_the_byte() -> None:
     assert [str(link) for link in topology.links] == ["link h1-s1", "link s1-h3", "link h2-s1"]
 
 
-def test_everything_that_miniedit_says_is_understood() -> None:
+def test_every_key_of_miniedit_is_read() -> None:
     topology = mn.load(MINIEDIT)
     h1, s1 = topology.hosts[0], topology.switches[0]
     assert (h1.ip, h1.default_route, h1.number, h1.x) == ("10.0.0.11/8", "10.0.0.254", 1, 150.0)
@@ -98,7 +98,7 @@ def test_unknown_keys_are_kept() -> None:
     assert written["hosts"][0]["opts"]["colour"] == "red"
 
 
-def test_another_spelling_is_kept_as_long_as_it_means_the_same() -> None:
+def test_another_spelling_is_kept_while_its_value_is_the_same() -> None:
     text = file_with(links=[{"src": "h1", "dest": "s1", "opts": {"delay": "5000us", "loss": 0}}])
     topology = mn.load(text)
     assert json.loads(mn.dump(topology))["links"][0]["opts"] == {"delay": "5000us", "loss": 0}
@@ -108,7 +108,7 @@ def test_another_spelling_is_kept_as_long_as_it_means_the_same() -> None:
     assert json.loads(mn.dump(edited))["links"][0]["opts"] == {"delay": "6ms", "loss": 0}
 
 
-def test_what_miniedit_has_no_word_for_is_kept_in_ours() -> None:
+def test_settings_without_a_key_in_miniedit_get_our_own_key() -> None:
     topology = shapes.minimal()
     special = link(
         "h1", Port("s1", mtu=9000), delay="5ms", a_to_b={"loss": "1%"}, b_to_a={"rate": 9000}
@@ -145,13 +145,13 @@ def test_speedup_is_the_rate_of_the_switch() -> None:
     assert (made.a.conditions.rate_bps, made.b.conditions.rate_bps) == (10_000_000, 40_000_000)
 
 
-def test_speedup_comes_back() -> None:
+def test_speedup_survives_writing_and_reading() -> None:
     text = file_with(links=[{"src": "h1", "dest": "s1", "opts": {"bw": 10, "speedup": 40}}])
     written = json.loads(mn.dump(mn.load(text)))
     assert written["links"][0]["opts"] == {"bw": 10, "speedup": 40}
 
 
-def test_left_over_port_numbers_count() -> None:
+def test_port_numbers_from_a_file_are_used() -> None:
     made = link_with(port1=3, port2=7)
     assert (made.a.number, made.b.number) == (3, 7)
 
@@ -165,7 +165,7 @@ def test_left_over_port_numbers_count() -> None:
         ("user", [], "user"),
     ],
 )
-def test_switch_types_are_understood_and_come_back(
+def test_switch_types_survive_reading_and_writing(
     kind: str, controllers: list[str], expected: str
 ) -> None:
     opts = {"hostname": "s1", "switchType": kind, "controllers": controllers}
@@ -192,7 +192,7 @@ def with_switch(preferences: dict[str, Any], **opts: Any) -> str:
     return file_with(switches=[switch], application=preferences)
 
 
-def test_preferences_of_miniedit_reach_the_switches_that_ask_for_them() -> None:
+def test_preferences_of_miniedit_apply_to_switches_that_enable_them() -> None:
     versions = {"ovsOf10": "1", "ovsOf13": "1"}
     preferences = {"netflow": FLOWS, "sflow": SAMPLES, "openFlowVersions": versions}
     text = with_switch(preferences, netflow="1", sflow="1", dpctl="6634")
@@ -214,19 +214,19 @@ def test_preferences_of_miniedit_reach_the_switches_that_ask_for_them() -> None:
     assert mn.load(mn.dump(topology)) == topology
 
 
-def test_a_switch_that_does_not_ask_reports_nothing() -> None:
+def test_a_switch_without_the_option_reports_no_flows() -> None:
     topology = mn.load(with_switch({"netflow": FLOWS, "sflow": SAMPLES}, netflow="0"))
     assert topology.switches[0] == Switch("s1", number=1, x=1.0, y=2.0, kind="ovs", extra=ANY)
 
 
-def test_who_asks_without_a_target_reports_nothing() -> None:
+def test_a_switch_without_a_target_reports_no_flows() -> None:
     text = with_switch({}, netflow="1", sflow="1")
     topology = mn.load(text)
     assert (topology.switches[0].netflow, topology.switches[0].sflow) == (None, None)
     assert json.loads(mn.dump(topology))["switches"] == json.loads(text)["switches"]
 
 
-def test_what_a_switch_reports_to_another_target_is_kept_in_our_words() -> None:
+def test_another_reporting_target_is_kept_under_our_own_key() -> None:
     topology = mn.load(with_switch({"netflow": FLOWS}, netflow="1"))
     switch = replace(topology.switches[0], netflow=NetFlow("127.0.0.1:2055"))
     edited = replace(topology, nodes=(switch,), links=())
@@ -236,11 +236,11 @@ def test_what_a_switch_reports_to_another_target_is_kept_in_our_words() -> None:
     assert mn.load(mn.dump(edited)).switches[0] == switch
 
 
-def test_openflow_1_0_alone_is_no_choice() -> None:
+def test_openflow_1_0_alone_is_not_stored_as_a_choice() -> None:
     assert mn.load(with_switch({"openFlowVersions": {"ovsOf10": "1"}})).switches[0].protocols == ()
 
 
-def test_ports_that_miniedit_would_count_up_are_refused() -> None:
+def test_ports_that_miniedit_would_renumber_are_refused() -> None:
     with pytest.raises(TopologyError, match='ports from "6634" on') as caught:
         mn.load(with_switch({"dpctl": "6634"}))
     assert [problem.place for problem in caught.value.problems] == ["application.dpctl"]
@@ -252,7 +252,7 @@ def test_a_syntax_error_names_line_and_column() -> None:
     assert str(caught.value) == "lab.mn: line 2, column 13: this is not JSON: expecting value"
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_too_deep_nesting_is_refused() -> None:
     with pytest.raises(TopologyError):
         mn.load("[" * 100_000)
 
@@ -264,7 +264,7 @@ def test_an_unknown_version_is_refused() -> None:
 
 
 def _spoil(value: Any, data: st.DataObject) -> Any:
-    """The value with one thing somewhere in it replaced or gone."""
+    """Return the value with one random part replaced or removed."""
     spoilt: list[Any] = [
         None,
         -1,
@@ -288,7 +288,7 @@ def _spoil(value: Any, data: st.DataObject) -> Any:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_spoilt_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
+def test_a_damaged_file_is_read_or_refused_without_a_crash(data: st.DataObject) -> None:
     whole = json.loads(MINIEDIT)
     whole["links"][0]["opts"]["wanlab"] = {"a_port": {"mtu": 9000}, "a_to_b": {"queue": "red"}}
     whole["switches"][0]["opts"]["wanlab"] = {"stp": True}

@@ -22,7 +22,7 @@ def test_nodes_are_found_by_name_and_by_kind() -> None:
     assert TOPOLOGY.controllers == (Controller("c0"),)
 
 
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_name_suggests_the_nearest_one() -> None:
     with pytest.raises(TopologyError) as caught:
         TOPOLOGY.node("h11")
     assert str(caught.value) == 'there is no node "h11" (did you mean h1?)'
@@ -48,12 +48,12 @@ def test_equal_topologies_are_equal_wherever_they_were_read() -> None:
     assert pickle.loads(pickle.dumps(elsewhere)) == TOPOLOGY
 
 
-def test_things_introduce_themselves() -> None:
+def test_nodes_links_and_topologies_have_readable_names() -> None:
     assert [str(node) for node in TOPOLOGY.nodes[:2]] == ["host h1", "switch s1"]
     assert str(TOPOLOGY.links[0]) == "link h1-s1"
 
 
-def test_a_place_that_the_file_leaves_out_is_that_of_what_should_have_it() -> None:
+def test_a_problem_without_a_line_is_reported_at_its_parent() -> None:
     source = Source(places={"nodes[0]": "hosts[0]", "nodes[0].ip": "hosts[0].opts.ip"})
     assert source.place("nodes[0].ip") == "hosts[0].opts.ip"
     assert source.place("nodes[0].mac") == "hosts[0]"

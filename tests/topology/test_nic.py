@@ -1,4 +1,4 @@
-"""NICs: words for them, and what no NIC can do."""
+"""Test NICs: their words, and impossible settings."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ WORDS = {"tso": "off", "gro": "on", "coalescing": "50us"}
 NIC = Nic(tso=False, gro=True, coalescing_ns=50_000)
 
 
-def test_words_are_read_and_written() -> None:
+def test_nics_are_read_and_written_as_words() -> None:
     assert read_nic(WORDS) == NIC
     assert nic_words(NIC) == WORDS
     assert read_nic({"tso": True, "gro": "false"}) == Nic(tso=True, gro=False)
@@ -39,14 +39,14 @@ def test_a_nic_overrides_another_where_it_is_set() -> None:
         ("off", "'off' does not describe a NIC"),
     ],
 )
-def test_what_no_nic_can_do_is_an_error(words: object, error: str) -> None:
+def test_an_impossible_nic_is_an_error(words: object, error: str) -> None:
     with pytest.raises(WanlabError) as raised:
         read_nic(words)
     assert str(raised.value).startswith(error)
 
 
 def with_nic(node: str) -> Topology:
-    """A host and a switch, and a NIC at one of the two ports."""
+    """Return a host and a switch, with a NIC at one of the two ports."""
     topology = shapes.single(1)
     (wire,) = topology.links
     a, b = (replace(port, nic=NIC) if port.node == node else port for port in wire.ports)
@@ -68,7 +68,7 @@ def test_a_port_of_a_switch_has_no_nic() -> None:
     ]
 
 
-def test_a_wrong_nic_is_found_with_everything_else() -> None:
+def test_an_invalid_nic_is_reported_with_all_other_problems() -> None:
     topology = Topology(
         nodes=shapes.single(2).nodes,
         links=(link(Port("h1", nic=Nic(coalescing_ns=-1)), Port("h2", mtu=1)),),

@@ -1,4 +1,4 @@
-"""Schedules: what becomes different on a link, and when."""
+"""Test schedules: the changes of a link and their times."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ YAML = """
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.csv", CSV), ("a.yaml", YAML), ("a.txt", CSV)])
-def test_a_file_says_the_same_as_a_list(tmp_path: Path, name: str, text: str) -> None:
+def test_a_schedule_can_be_a_file_or_a_list(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert read_schedule(tmp_path / name) == CHANGES
     assert read_schedule(schedule_words(CHANGES)) == CHANGES
@@ -90,7 +90,7 @@ def test_a_topology_keeps_its_schedule(tmp_path: Path, ending: str) -> None:
         ),
     ],
 )
-def test_what_does_not_go_together_is_a_problem(words: dict[str, Any], said: str) -> None:
+def test_contradictory_conditions_are_a_problem(words: dict[str, Any], said: str) -> None:
     topology = Topology(nodes=HOSTS, links=(link("h1", "h2", **words),))
     assert said in [problem.what for problem in check(topology)]
 
@@ -106,7 +106,7 @@ def test_a_state_holds_until_the_next_change() -> None:
 
 
 def test_a_schedule_that_repeats_too_often_is_a_problem() -> None:
-    """Each repetition costs the computer time; in nanoseconds it would never end."""
+    """Each repetition takes computing time, so a period of nanoseconds would never end."""
     conditions: dict[str, Any] = {"schedule": [{"at": "1ns", "rate": "1Mbps"}], "rate": "5Mbps"}
     assert problems_of({**conditions, "schedule_repeat": "2ns"}) == [
         "the schedule repeats after 2ns, which is too often"
@@ -119,7 +119,7 @@ def problems_of(words: dict[str, Any]) -> list[str]:
     return [problem.what for problem in check(topology)]
 
 
-def test_a_quotation_mark_that_is_not_closed_is_named(tmp_path: Path) -> None:
+def test_an_unclosed_quotation_mark_is_named(tmp_path: Path) -> None:
     path = tmp_path / "q.csv"
     path.write_text('at,rate,delay,"loss\n1s,,,100%\n')
     with pytest.raises(WanlabError, match="line 1: unexpected end of data"):
@@ -127,7 +127,9 @@ def test_a_quotation_mark_that_is_not_closed_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "x" * 300, "/dev/zero"])
-def test_a_name_that_no_schedule_has_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_name_of_a_schedule_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(input_file.read_input, "__kwdefaults__", {"max_bytes": 1 << 16})
     with pytest.raises(WanlabError, match="the schedule"):
         read_schedule(name)

@@ -24,7 +24,7 @@ def test_minimal_is_two_hosts_on_a_switch() -> None:
     assert drawn(topology) == ["h1-eth0-s1-eth1", "h2-eth0-s1-eth2"]
 
 
-def test_reversed_counts_the_ports_of_the_switch_down() -> None:
+def test_reversed_numbers_the_ports_of_the_switch_downwards() -> None:
     assert drawn(shapes.reversed(3)) == ["h1-eth0-s1-eth3", "h2-eth0-s1-eth2", "h3-eth0-s1-eth1"]
 
 
@@ -68,7 +68,7 @@ def test_torus_has_a_loop_in_both_directions_and_stp_against_it() -> None:
     assert names(shapes.torus(3, 3, 2).hosts).startswith("h1x1x1 h1x1x2 h1x2x1")
 
 
-def test_the_words_of_a_dumbbell_hold_for_its_bottleneck() -> None:
+def test_the_conditions_of_a_dumbbell_apply_to_its_bottleneck() -> None:
     topology = shapes.dumbbell(2, rate="10Mbps", queue="red", access={"delay": "1ms"})
     assert drawn(topology) == [
         *("h1-eth0-s1-eth1", "h2-eth0-s1-eth2", "s1-eth3-s2-eth1"),
@@ -101,7 +101,7 @@ def test_a_parking_lot_has_one_bottleneck_per_hop() -> None:
         ("single,3,rate=1Mbps,queue=fq", shapes.single(3, rate="1Mbps", queue="fq")),
     ],
 )
-def test_a_shape_is_asked_for_as_in_mininet(text: str, topology: Topology) -> None:
+def test_shapes_are_specified_as_in_mininet(text: str, topology: Topology) -> None:
     assert shapes.from_text(text) == topology
     assert check(topology) == []
 
@@ -123,14 +123,14 @@ def test_a_shape_is_asked_for_as_in_mininet(text: str, topology: Topology) -> No
         ),
     ],
 )
-def test_a_shape_that_cannot_be_made_is_refused(text: str, error: str) -> None:
+def test_an_impossible_shape_is_refused(text: str, error: str) -> None:
     with pytest.raises(WanlabError) as caught:
         shapes.from_text(text)
     assert str(caught.value) == error
 
 
 @given(st.sampled_from(sorted(shapes.SHAPES)), st.integers(3, 5), st.integers(1, 3))
-def test_every_shape_is_without_problem(name: str, first: int, second: int) -> None:
+def test_every_shape_is_valid(name: str, first: int, second: int) -> None:
     sizes = {"minimal": [], "linear": [first, second], "torus": [first, 3, second]}
     sizes |= {"tree": [second, 2], "ring": [first, second], "fat_tree": [2 * second]}
     topology = shapes.SHAPES[name](*sizes.get(name, [first]), rate="1Mbps", delay="1ms")

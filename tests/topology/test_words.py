@@ -1,4 +1,4 @@
-"""Links are described in words."""
+"""Test describing links in words."""
 
 from dataclasses import replace
 
@@ -15,14 +15,14 @@ def never(word: str, error: WanlabError) -> None:
     raise AssertionError(f"{word}: {error}")
 
 
-def test_words_hold_for_both_directions() -> None:
+def test_words_apply_to_both_directions() -> None:
     made = link("h1", "s1", rate="10Mbps", delay="20ms", queue="fq_codel")
     expected = Conditions(rate_bps=10_000_000, delay_ns=20_000_000, queue=Queue("fq_codel"))
     assert made.a == Port("h1", conditions=expected)
     assert made.b == Port("s1", conditions=expected)
 
 
-def test_one_direction_may_have_more() -> None:
+def test_one_direction_may_have_further_conditions() -> None:
     made = link("h1", "s1", delay="20ms", a_to_b={"loss": "1%"}, b_to_a={"delay": "5ms"})
     assert made.a.conditions == Conditions(delay_ns=20_000_000, loss_fraction=0.01)
     assert made.b.conditions == Conditions(delay_ns=5_000_000)
@@ -43,7 +43,7 @@ def test_options_may_be_a_mapping_too() -> None:
 
 def test_all_bad_words_are_reported_at_once() -> None:
     with pytest.raises(TopologyError) as caught:
-        # The misspelt word is what a program without type checks would pass.
+        # A program without type checks could pass the misspelt word.
         link("h1", "s1", rte="1Mbps", delay="-1ms", queue={"knd": "red"}, a_to_b={"loss": "x"})  # type: ignore[call-arg]
     assert [(problem.place, problem.what) for problem in caught.value.problems] == [
         ("link h1-s1: rte", '"rte" is not a condition of a link'),
@@ -54,5 +54,5 @@ def test_all_bad_words_are_reported_at_once() -> None:
 
 
 @given(conditions())
-def test_conditions_survive_their_words(wanted: Conditions) -> None:
+def test_conditions_survive_writing_and_reading(wanted: Conditions) -> None:
     assert read_conditions(words_of(wanted), Conditions(), never) == wanted

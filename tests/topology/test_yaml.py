@@ -1,4 +1,4 @@
-"""Our own format says everything, and says where it is wrong."""
+"""Test our own format, which describes everything and locates mistakes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from wanlab.topology.files import yaml
 GOLDEN = Path(__file__).parent.parent / "golden" / "topologies"
 
 
-def test_a_file_in_our_own_writing_comes_back_to_the_byte() -> None:
+def test_a_file_that_we_wrote_survives_reading_and_writing_to_the_byte() -> None:
     text = (GOLDEN / "two_sites.yaml").read_text()
     assert yaml.dump(yaml.load(text)) == text
 
@@ -49,7 +49,7 @@ def test_directions_may_differ() -> None:
     assert back.ip == "10.0.1.254/24"
 
 
-def test_texts_stay_texts() -> None:
+def test_texts_that_look_like_numbers_stay_texts() -> None:
     text = "nodes:\n- {host: no, mac: 10:20:30:40:50:51}\n- {host: y}\n"
     assert yaml.load(text).nodes == (Host("no", mac="10:20:30:40:50:51"), Host("y"))
 
@@ -77,7 +77,7 @@ links:
 """
 
 
-def test_switches_say_everything_in_yaml() -> None:
+def test_yaml_describes_switches_completely() -> None:
     topology = yaml.load(SWITCHES)
     assert topology.nodes[1] == Switch(
         "s1",
@@ -118,7 +118,7 @@ def test_switches_say_everything_in_yaml() -> None:
         ),
     ],
 )
-def test_what_cannot_be_said_of_a_node_has_its_place(text: str, problem: str) -> None:
+def test_unknown_fields_of_a_node_are_reported_with_their_place(text: str, problem: str) -> None:
     with pytest.raises(TopologyError) as caught:
         yaml.load(f"nodes:\n- {text}\n")
     assert str(caught.value) == problem
@@ -152,7 +152,7 @@ def test_odd_yaml_is_refused(text: str) -> None:
         yaml.load(text)
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_too_deep_nesting_is_refused() -> None:
     with pytest.raises(TopologyError):
         yaml.load("[" * 5_000)
 
