@@ -39,12 +39,12 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from _report import Report
+from _report import Report, Table
 
 from wanlab import load
 from wanlab.labs import catalog, hand_in, seed_values, student_files
@@ -225,7 +225,7 @@ def pack_edited(file: Path, unit: Unit, student: Student, script: str) -> None:
 
 
 def record(file: Path, unit: Unit, student: Student, script: str) -> None:
-    """Record a session in which a student types a script, line by line, at instants of their own."""
+    """Record a session in which a student types a script, line by line, at random instants."""
     seeded = for_seed(unit, student.seed)
     pauses = random.Random(student.seed)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
@@ -312,6 +312,35 @@ def thieves(class_folder: Path, the_class: Iterable[Student]) -> set[str]:
     return exposed
 
 
+def add_kinds(
+    table: Table,
+    units: Sequence[Unit],
+    the_class: Sequence[Student],
+    rows: Sequence[Mapping[str, str]],
+    copied: Container[str],
+    stolen: Container[str],
+) -> Iterator[bool]:
+    """Add a row for each kind of work on each unit; yield whether its grades are right."""
+    for unit in units:
+        for kind in dict.fromkeys(KINDS):
+            names = {student.name for student in the_class if student.kind == kind}
+            chosen = [row for row in rows if row["unit"] == unit.name and row["student"] in names]
+            if not chosen:
+                continue
+            points = [float(row["points"]) for row in chosen]
+            are_right = all(is_right(unit.name, kind, row, copied, stolen) for row in chosen)
+            table.add(
+                unit=unit.name,
+                kind=kind,
+                students=len(chosen),
+                points=f"{min(points):g}-{max(points):g}",
+                of=chosen[0]["of"],
+                notes=sum(bool(row["notes"] or row["error"]) for row in chosen),
+                is_right=are_right,
+            )
+            yield are_right
+
+
 def main() -> int:
     options = _arguments()
     report = Report("grading")
@@ -332,24 +361,7 @@ def main() -> int:
         files = list((class_folder / "submissions").rglob("*.wanlab"))
         session_kb = max((file.stat().st_size for file in files), default=0) / 1000
     table = report.table("kinds", COLUMNS)
-    are_right = []
-    for unit in units:
-        for kind in dict.fromkeys(KINDS):
-            own = {student.name for student in the_class if student.kind == kind}
-            chosen = [row for row in rows if row["unit"] == unit.name and row["student"] in own]
-            if not chosen:
-                continue
-            points = [float(row["points"]) for row in chosen]
-            are_right.append(all(is_right(unit.name, kind, row, copied, stolen) for row in chosen))
-            table.add(
-                unit=unit.name,
-                kind=kind,
-                students=len(chosen),
-                points=f"{min(points):g}-{max(points):g}",
-                of=chosen[0]["of"],
-                notes=sum(bool(row["notes"] or row["error"]) for row in chosen),
-                is_right=are_right[-1],
-            )
+    are_right = list(add_kinds(table, units, the_class, rows, copied, stolen))
     graded = sum(bool(row["handed_in"]) for row in rows)
     total = report.table(
         "total", ("students", "hand_ins", "jobs", "wall_s", "each_s", "pages", "is_met")

@@ -133,7 +133,6 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         shown = [str(counts[verdict]) for verdict in sums]
         runs, kernel = distributions[name].runs, distributions[name].kernel
         table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
-    varying = sum(sums.values()) - sums[SAME]
     all_numbers = [number for numbers in known.values() for number, _ in numbers]
     beyond_band = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
     yield from (
@@ -147,23 +146,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
             "numbers by verdict:"
         ),
         "",
-        _item(
-            f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
-            f"{beyond_band} of these values are outside the manual's band; the unit's section below "
-            "says why."
-        ),
-        _item(
-            f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
-            "central 95 % of the seeds' values."
-        ),
-        _item(
-            f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
-            "the manual gives no single number, but its band overlaps them."
-        ),
-        _item(
-            f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "
-            "Chance alone does not explain the difference."
-        ),
+        *_verdicts(sums, beyond_band),
         "",
         _filled(
             "With fewer than 40 seeds, the central 95 % are almost the range from the lowest to the "
@@ -182,6 +165,30 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
             "",
         )
         yield from lines
+
+
+def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
+    """Yield an item for each verdict, with its count and its meaning."""
+    varying = sum(sums.values()) - sums[SAME]
+    yield from (
+        _item(
+            f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
+            f"{beyond_band} of these values are outside the manual's band; the unit's section below "
+            "says why."
+        ),
+        _item(
+            f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
+            "central 95 % of the seeds' values."
+        ),
+        _item(
+            f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
+            "the manual gives no single number, but its band overlaps them."
+        ),
+        _item(
+            f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "
+            "Chance alone does not explain the difference."
+        ),
+    )
 
 
 def _distributed(

@@ -165,9 +165,16 @@ def names() -> list[str]:
 
 
 def parser() -> Options:
+    """Return the parser of all options of `mn`, those that choose the machine included."""
     options = Options(
         usage="%prog [options]\n(type %prog -h for details)", prog="mn", description=DESCRIPTION
     )
+    _add_mininet_options(options)
+    _add_wanlab_options(options)
+    return options
+
+
+def _add_mininet_options(options: Options) -> None:
     add = options.add_option
     add("--switch", default="default", help=SWITCH_HELP)
     add("--host", default="proc", help=HOST_HELP)
@@ -245,6 +252,8 @@ def parser() -> Options:
     add("--cluster", metavar="SERVER,...", help="not supported: one machine carries the network")
     add("--placement", metavar="block|random", help="not supported, see --cluster")
 
+
+def _add_wanlab_options(options: Options) -> None:
     group = optparse.OptionGroup(options, "Options added by wanlab")
     group.add_option(
         "--attach",
@@ -256,7 +265,6 @@ def parser() -> Options:
     for option in MACHINE_OPTIONS:
         group.add_option(f"--{option.name}", metavar=option.metavar, help=option.help)
     options.add_option_group(group)
-    return options
 
 
 def read(arguments: Sequence[str], options: Options) -> optparse.Values:
