@@ -92,7 +92,7 @@ def perform(folder: Path, session: Path | None, seconds: int) -> tuple[float, fl
 
 
 def rewind(folder: Path, seconds: int, times: int) -> bool:
-    """Whether the output after each rewind is that of the first time."""
+    """Whether the output after each rewind equals the original output."""
     output: Output = []
     instants = random.Random(1)
     with make(folder, folder / "rewind.wanlab") as network:

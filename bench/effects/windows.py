@@ -7,8 +7,8 @@
     BBR          paces at 1.25, 0.75 and six times 1 of its bandwidth, about a round trip each; every
                  10 s it goes down to 4 packets for 200 ms to see the path's RTT (net/ipv4/tcp_bbr.c)
     Vegas        keeps alpha = 2 to beta = 4 packets in the queue. It counts whole packets, rounded
-                 down, without the packet that is being sent, whose time is part of the RTT that Vegas
-                 takes for that of an empty queue (net/ipv4/tcp_vegas.c)
+                 down, without the packet that is being sent, whose time is part of the minimum RTT
+                 (net/ipv4/tcp_vegas.c)
 
 Reno and CUBIC run on a path with a delay and without a limit. When the window is large enough, the path
 loses everything for a moment and nothing afterwards, so the round trip is constant. Their windows are

@@ -122,7 +122,7 @@ def _read(path: Path) -> str | None:
 def npm_environment() -> dict[str, str]:
     """Return our environment with Node first in PATH, where programs that npm starts look for it.
 
-    Node brings certificates of its own. Behind a proxy that signs with another one, it needs the
+    Node brings its own certificates. Behind a proxy that signs with another one, it needs the
     system's, as pip does.
     """
     path = f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"

@@ -1,7 +1,7 @@
 """The folder .venv: wanlab in editable form, its dependencies and the developers' tools.
 
-A stamp in it tells what it was made from. If it matches, there is nothing to do. If it differs, pip
-updates the folder. Without a stamp (interrupted, or made by hand) the folder is made again.
+A stamp in it records the inputs of the installation. If it matches, there is nothing to do. If it
+differs, pip updates the folder. Without a stamp (interrupted, or made by hand), it is made from scratch.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wanlab import Topology
 
 Completion = Callable[[typer.Context, str], list[str | tuple[str, str]]]
-"""Returns the words that may follow what has been typed, some with an explanation."""
+"""Returns the words that may complete a command line, some with an explanation."""
 TOPOLOGY_FILES = (".mn", ".yaml", ".yml", ".json")
 
 

@@ -40,7 +40,7 @@ class Output:
     def write(self, data: bytes) -> None:
         """Write output; a slow reader makes the machine wait.
 
-        Raises Abandoned once, if the process goes on writing after its reader has gone.
+        Raises Abandoned once, if the process keeps writing after its reader has gone.
         """
         view = memoryview(data)
         self.written_bytes += len(data)

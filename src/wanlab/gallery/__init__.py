@@ -2,10 +2,10 @@
 
     unit          a folder: an experiment, published points, predictions with bands, a page
     unit_file     reads such a folder
-    measurement   what a sweep of the unit's experiment has measured, with confidence intervals
+    measurement   the results of a sweep of the unit's experiment, with confidence intervals
     judgement     predictions against the measurement: agrees, differs because, not reproduced
     figure        published points and ours in one figure
-    cost          what a full design costs, estimated from the quick one
+    cost          the processor time of a full design, estimated from that of the quick one
     wrapping      the prose of a page in lines of at most 100 columns
     pages         the pages of units and their index, in Markdown
 

@@ -92,7 +92,7 @@ class GalleryUnit:
     points: tuple[PublishedPoint, ...]
     predictions: tuple[Prediction, ...]
     page: str
-    """Markdown: what is claimed, what we do, what was found in the records."""
+    """Markdown: the claim, the experiment, and the findings in the records."""
 
     @property
     def experiment_file(self) -> Path:

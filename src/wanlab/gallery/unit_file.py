@@ -3,7 +3,7 @@
 unit.yaml        title, sources, axes of the figure, predictions
 published.csv    series,x,value,origin: the published points
 NAME.py          the experiment, with its quick and its full design
-page.md          what is claimed, what we do, what was found
+page.md          the claim, the experiment, and the findings
 """
 
 from __future__ import annotations

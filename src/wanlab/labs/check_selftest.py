@@ -26,7 +26,7 @@ START, SOLUTION, WRONG = "start", "solution", "wrong"
 
 @dataclass(frozen=True)
 class Case:
-    """A piece of work to grade, and what the grade must be."""
+    """A piece of work to grade, and the expected grade."""
 
     unit: Unit
     kind: str

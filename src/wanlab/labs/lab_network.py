@@ -122,7 +122,7 @@ class LabNetwork:
         self._prompt = RemotePrompt(network, folder, self._environment)
 
     def run_topology(self, topology: Topology) -> None:
-        """Do what the GUI's Run does."""
+        """Start the topology's nodes and links, as the GUI's Run does."""
         if self._is_running:
             return
         if self._network is None:
@@ -132,7 +132,7 @@ class LabNetwork:
         self._is_running = True
 
     def stop_topology(self) -> None:
-        """Do what the GUI's Stop does: remove the nodes and close their terminals."""
+        """Remove the nodes and close their terminals, as the GUI's Stop does."""
         if self._network is None or not self._is_running:
             return
         for name in [name for name in self._shells if name != CLIENT]:

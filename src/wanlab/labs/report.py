@@ -1,7 +1,7 @@
 """The reports of runs and grades, as they are written to JSON and read from it.
 
 UnitReport     a run of a unit                      report.json
-  StepReport     one step, with what it printed
+  StepReport     one step, with its output
     FigureReport   one figure of the manual beside ours
   RecordReport   a record that the unit asks for
   GradeReport    the checks at the end
@@ -54,7 +54,7 @@ class StepReport(TypedDict):
 
 
 class CheckReport(TypedDict):
-    """One check: its points, what it measured, and the hint if it is missed."""
+    """One check: its points, its measured value, and its hint if it fails."""
 
     what: str
     measured: bool

@@ -122,7 +122,7 @@ class StepRunner:
         return self._lab.end_confinement()
 
     def run_topology(self) -> None:
-        """Do what the GUI's Run does."""
+        """Start the canvas's nodes and links, as the GUI's Run does."""
         self._lab.run_topology(self.canvas.topology)
 
     def shell(self, name: str) -> LabShell:

@@ -1,9 +1,9 @@
 """The sources of a record, written as in the metric language.
 
-queue(s1-eth2)    sampled: the qdiscs of a port              table "qdisc"
-tcp(h1)           sampled: the TCP flows of a host           table "tcp"
-ping, iperf3      read from what the step's terminals show   tables "ping", "iperf3"
-iperf3(out.json)  read from a file of `iperf3 -J`            table "iperf3"
+queue(s1-eth2)    sampled: the qdiscs of a port                 table "qdisc"
+tcp(h1)           sampled: the TCP flows of a host              table "tcp"
+ping, iperf3      read from the output of the step's terminals  tables "ping", "iperf3"
+iperf3(out.json)  read from a file of `iperf3 -J`               table "iperf3"
 """
 
 from __future__ import annotations

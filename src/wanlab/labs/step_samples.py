@@ -82,7 +82,7 @@ class StepRecords:
         self._ended: dict[int, StepSampling] = {}
 
     def begin(self, network: Network, step: Step, later: Iterable[Step] = ()) -> None:
-        """Start sampling what the step needs, if it needs anything."""
+        """Start sampling the sources that the step needs, if there are any."""
         if sources := sampled_sources(step, later):
             self._running[id(step)] = StepSampling(network, step, sources)
 

@@ -3,7 +3,7 @@
 Unit -> Step -> Expectation      what to type where, and which figures of the manual it shows
              -> Recording        what to keep of a step as a record, and to draw
      -> Check                    how to grade a student's network
-     -> Decision                 what was decided where the manual is silent
+     -> Decision                 a decision where the manual is silent
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a step's record contains, and what is drawn over time."""
+    """The sources of a step's record, which are also drawn over time."""
 
     name: str
     """The record's folder among the results."""
@@ -137,7 +137,7 @@ def _gui_text(argument: object) -> str:
 
 @dataclass(frozen=True)
 class CheckFlow:
-    """A measurement by the check itself: a server, and what the client types."""
+    """A measurement by the check itself: a server, and the command of the client."""
 
     server: str
     client: str

@@ -1,7 +1,7 @@
 """Cleaning up. `cleanup` ends this program's network and calls the functions that were added with
 addCleanupCallback.
 
-Nothing else is left to clean: what a script created in a machine ends with the machine.
+Nothing else needs cleaning: everything that a script creates in a machine ends with the machine.
 """
 
 from __future__ import annotations

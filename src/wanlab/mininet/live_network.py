@@ -233,7 +233,7 @@ class LiveNetwork:
         if taken:
             raise RequirementError(
                 f"this machine carries a network with {', '.join(taken)} already",
-                "its prompt is `mn --attach`; start another network in a machine of its own, with "
+                "its prompt is `mn --attach`; start another network in a separate machine, with "
                 "wanlab mn on your computer",
             )
 

@@ -139,7 +139,7 @@ class KernelInterface:
         return flags
 
     def _call(self, number: int, value: bytes = b"\0" * 24) -> bytes:
-        """Perform an ioctl; `value` follows the name in struct ifreq, and so does what is returned."""
+        """Perform an ioctl; `value` follows the name in struct ifreq, and so does the result."""
         with inside(self.namespace):
             control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with control:

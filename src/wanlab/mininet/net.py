@@ -171,7 +171,7 @@ class Mininet(Trials):
         if chosen is None:
             chosen = self._switch_class(params)
             if params.get("failMode") == "standalone" and chosen is LinuxBridge:
-                del params["failMode"]  # what a bridge does in any case
+                del params["failMode"]  # a bridge is always standalone
         switch = chosen(name, **{**defaults, **params})
         if cls is None and self.switch is None and type(switch) is LinuxBridge:
             self._default_bridges.append(switch)
@@ -367,7 +367,7 @@ class Mininet(Trials):
     # -- building ---------------------------------------------------------------------------------
 
     def build(self) -> None:
-        """Build what the Topo describes, and configure the hosts."""
+        """Build the network that the Topo describes, and configure the hosts."""
         if self.topo:
             self.buildFromTopo(self.topo)
         self._convert_bridges()
@@ -382,7 +382,7 @@ class Mininet(Trials):
         self.built = True
 
     def buildFromTopo(self, topo: Topo | None = None) -> None:
-        """Add what a Topo describes, in natural order of the names, as Mininet does."""
+        """Add the nodes and links of a Topo, in natural order of their names, as Mininet does."""
         topo = topo or self.topo
         assert topo is not None, "this network has no topology: buildFromTopo(topo)"
         info("*** Creating network\n")
@@ -548,7 +548,7 @@ class Mininet(Trials):
                 yield None, None
 
     def run(self, test: Callable[..., T], *args: object, **kwargs: object) -> T:
-        """Start the network, call `test`, stop the network, and return what the test returned."""
+        """Start the network, call `test`, stop the network, and return the result of the test."""
         try:
             self.start()
             return test(*args, **kwargs)
