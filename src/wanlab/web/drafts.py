@@ -40,9 +40,8 @@ class Drafts:
         self._current = folder / "draft.json"
         self._offered = folder / "offered.json"
         if self._current.exists():
-            if (
-                self._offered.exists()
-            ):  # neither restored nor discarded: keep it in case it is needed
+            # A draft that was neither restored nor discarded is kept in case it is needed.
+            if self._offered.exists():
                 self._offered.replace(folder / f"draft-{time.time_ns()}.json")
             self._current.replace(self._offered)
         self.offered = _read(self._offered)
