@@ -99,7 +99,7 @@ class NetworkWorker:
         self._wake = threading.Event()
         self._calls: deque[tuple[Callable[[Network], None], Callable[[BaseException], None]]]
         self._calls = deque()
-        """What carries out each waiting call, and what makes its future fail."""
+        """For each waiting call, the function that performs it, and the one that makes its future fail."""
         self._keys: deque[tuple[Sequence[Process], bytes]] = deque()
         self._network: Network | None = None
         self._programs: list[Process] = []
@@ -269,9 +269,8 @@ class NetworkWorker:
                 self._is_closing = True
                 network.on_time = None  # stop commands may take as long as they need
         except (MachineError, NetworkStopped) as error:
-            if (
-                self._life is Life.RUNNING
-            ):  # otherwise the machine was killed because it did not end
+            # In another state, the machine was killed because it did not end.
+            if self._life is Life.RUNNING:
                 cause = error
         except BaseException as error:
             cause = error
