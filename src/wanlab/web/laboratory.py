@@ -195,9 +195,8 @@ class Laboratory:
             return protocol.CommandReply(command.id, result)
         except WanlabError as error:
             return protocol.CommandRefusal(command.id, error_body(error))
-        except (
-            Exception
-        ) as error:  # an internal error must be answered too, or the page would wait for ever
+        # An internal error must be answered too, or the page would wait for ever.
+        except Exception as error:
             traceback.print_exc()
             what = f"wanlab has failed: {type(error).__name__}: {error}"
             hint = "please report this with what the server has printed"
