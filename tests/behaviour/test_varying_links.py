@@ -43,9 +43,8 @@ def deliveries(
     found = []
     free_ms = -1
     for came_ns, size in arrivals:
-        if (
-            came_ns > free_ms * 1_000_000
-        ):  # nothing waits, so the opportunity or the rest of it is lost
+        # If nothing waits, the opportunity or the rest of it is lost.
+        if came_ns > free_ms * 1_000_000:
             left = 0
             while at_ms * 1_000_000 <= came_ns:
                 at_ms = next(opportunities, 10**12)
