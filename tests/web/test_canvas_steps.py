@@ -99,9 +99,8 @@ def test_steps_that_are_left_out_are_not_counted_in_the_progress() -> None:
 def test_the_server_performs_the_canvas_steps_of_a_lab(client: WebClient) -> None:
     client.do("lesson", unit="1", action="start")
     assert (client.document["nodes"], client.state["file"]["path"]) == ([], None)
-    client.do(
-        "lesson", unit="1", action="perform", step=1
-    )  # there is a terminal, because the empty network runs
+    # This opens a terminal, because the empty network runs.
+    client.do("lesson", unit="1", action="perform", step=1)
     assert client.state["run"]["phase"] == "running"
     replies = [client.do("lesson", unit="1", action="perform", step=n) for n in range(10, 15)]
     assert [it["title"] for it in client.state["terminals"]["terminals"]] == ["h1", "h2"]
