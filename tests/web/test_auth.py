@@ -130,9 +130,8 @@ def test_a_link_on_another_page_opens_the_page(shared_server: Server) -> None:
     }
     answer = shared_server.get(f"/?token={shared_server.token}", cookie="", **headers)
     assert answer.status_code == 200
-    assert (
-        'url=/"' in answer.text
-    )  # browsers send a strict cookie only with requests of our own pages
+    # Browsers send a strict cookie only with requests of our own pages.
+    assert 'url=/"' in answer.text
     assert "set-cookie" in answer.headers
     assert shared_server.get("/api/state", **headers).status_code == 403
 
