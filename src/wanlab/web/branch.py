@@ -20,7 +20,7 @@ from .session_events import EventLog, SessionEvent
 from .transcripts import TerminalRecord
 
 MAX_CHANGED = 3
-"""Changes that are named of a branch."""
+"""The number of a branch's changes that are named."""
 
 
 class CostCurve:
@@ -28,7 +28,7 @@ class CostCurve:
 
     def __init__(self, boot_real_s: float = 0.0) -> None:
         self.boot_real_s = boot_real_s
-        """Of the start of a machine."""
+        """The time that the start of a machine takes."""
         self._points: list[tuple[int, float]] = [(0, 0.0)]
         self._lock = threading.Lock()
 
@@ -82,7 +82,7 @@ class Branch:
     memory: CurveMemory = field(default_factory=CurveMemory)
     costs: CostCurve = field(default_factory=CostCurve)
     first_number: int = 1
-    """Of the events of its own."""
+    """The number of the first event that is not its parent's."""
     _packed_session: bytes = b""
 
     def keep_session(self, content: bytes) -> None:
