@@ -36,12 +36,12 @@ from .session_events import SessionEvent
 from .worker import NetworkWorker
 
 FOLDER = "branches"
-"""In the working folder; it has a folder with the files of each branch but the first."""
+"""A folder in the working folder, with the files of each branch except the first."""
 MAX_BRANCHES = 20
 MAX_NAME_LENGTH = 60
 MAX_MARKER_LENGTH = 200
 REPORT_REAL_S = 0.2
-"""Between two reports of a replay's progress."""
+"""The time between two reports of a replay's progress."""
 REAL_CLOCK = (
     "on the real clock a session cannot go back: what happened at which instant depended on the "
     "computer. Choose the virtual clock before you press Run"
@@ -71,11 +71,11 @@ class Branches:
         self._redraw = redraw
         self._branches: dict[str, Branch] = {}
         self._last_number = 0
-        """Of the branches made in this session, whether or not they were dropped since."""
+        """The number of the newest branch of this session, even if it was dropped."""
         self._replay: RunningReplay | None = None
         self._has_real_clock = False
         self.why_busy: Callable[[], str] = lambda: ""
-        """Returns why the running network cannot be left now; "" if it can."""
+        """Returns why the running network cannot be replaced by a branch now; "" if it can."""
         session.on_ending.append(self._note_end)
 
     # -- state ------------------------------------------------------------------------------------
