@@ -58,7 +58,7 @@ class Breakpoints:
     def __init__(self) -> None:
         self._set: dict[str, Breakpoint] = {}
         self._drops: dict[str, dict[str, int]] = {}
-        """By the text of a breakpoint: the drops of each port when it was set."""
+        """The drops of each port when a breakpoint was set, by the breakpoint's text."""
 
     @property
     def texts(self) -> tuple[str, ...]:
