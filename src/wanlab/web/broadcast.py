@@ -21,9 +21,9 @@ class Browser:
     def __init__(self, name: str) -> None:
         self.name = name
         self.series: tuple[WatchedSeries, ...] = ()
-        """What it draws."""
+        """The quantities that the browser draws."""
         self.is_lost = False
-        """Whether it has fallen too far behind; it may connect again."""
+        """Whether the browser has fallen too far behind; it may connect again."""
         self._queue: deque[bytes] = deque()
         self._is_filled = asyncio.Event()
 
