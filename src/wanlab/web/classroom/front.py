@@ -29,11 +29,11 @@ Returns False if it cannot. The descriptor stays the caller's, who closes it.
 """
 
 FindServer = Callable[[str], ServeConnection | None]
-"""Returns what serves the connections with a cookie; None if the hub does."""
+"""Returns the function that serves connections with a cookie; None if the hub does."""
 
 MAX_HEADER_BYTES = 64 << 10  # as in uvicorn
 MAX_READ_BYTES = 16 << 10
-"""Read at once. A header and one more read must fit into a message (`messages.MAX_BYTES`)."""
+"""The size of a read. A header and one more read must fit into a message (`messages.MAX_BYTES`)."""
 
 UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
@@ -55,7 +55,7 @@ class FrontProtocol(LimitedProtocol):
     find_server: FindServer
 
     _received = b""
-    """Everything read, until it is decided who serves the connection."""
+    """All bytes read before it is decided where the connection is served."""
     _is_served_here = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
