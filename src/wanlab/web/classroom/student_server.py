@@ -72,7 +72,7 @@ class _StudentServer:
         self._answers: asyncio.Queue[Admitted] = asyncio.Queue()
         self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
         self._last: Status | None = Status()
-        """What the hub was told last."""
+        """The last status that was sent to the hub."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
