@@ -10,11 +10,11 @@ from .commands import SeriesKind, WatchedSeries
 from .protocol import SampleColumn
 
 MAX_POINTS = 6000
-"""Of one curve: ten minutes at ten samples a second."""
+"""The points kept of a curve: ten minutes at ten samples a second."""
 MAX_POINTS_OF_ALL = 3_000_000
 MAX_CURVES = 20_000
 MAX_POINTS_SENT = 60
-"""Of one curve in one batch: time may pass much faster than anybody can see."""
+"""The points of a curve in a batch: time may pass much faster than a chart can show."""
 
 Sample = tuple[float, float | None]
 
