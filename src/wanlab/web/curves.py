@@ -26,9 +26,9 @@ INTERVAL_MS = 100
 SOURCES_PER_INTERVAL = 150
 """Ports and hosts that are sampled every 100 ms; more are sampled less often."""
 MIN_SHARE = 0.01
-"""Of the bytes of the busiest flow; flows with fewer are control connections."""
+"""A flow with a smaller share of the busiest flow's bytes is a control connection."""
 MIN_FLOW_BYTES = 20_000
-"""Control connections of iperf3 carry less, too."""
+"""A flow with fewer bytes is a control connection; those of iperf3 carry less."""
 
 Values = NDArray[np.float64]
 Sampler = Flows | Ports | Queues
