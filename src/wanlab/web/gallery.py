@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wanlab.gallery.unit import GalleryUnit, Prediction
 
 RESULTS = "results/gallery"
-"""As `wanlab reproduce run` writes them."""
+"""The folder to which `wanlab reproduce run` writes results, too."""
 LAST_LINES = 5
 
 
