@@ -11,7 +11,7 @@ from wanlab.errors import WanlabError
 from wanlab.units import format_size
 
 MAX_FILES = 100_000
-"""In the folder of a student."""
+"""The largest number of files in the folder of a student."""
 
 
 async def _always() -> None:
