@@ -13,7 +13,7 @@ from functools import lru_cache
 
 ETHERNET_BYTES = 14
 MAX_STP_LENGTH = 1536
-"""A smaller number behind the addresses is a length, that of an LLC frame."""
+"""A smaller number after the addresses is the length of an LLC frame."""
 
 ETHER_TYPES = {0x0806: "ARP", 0x86DD: "IPv6", 0x0800: "IPv4", 0x88CC: "LLDP", 0x8847: "MPLS"}
 IP_PROTOCOLS = {
@@ -106,7 +106,7 @@ class DecodedPacket:
     info: str
     flow: str = ""
     payload_bytes: int = 0
-    """What it carries for a program; 0 for a mere acknowledgement."""
+    """The bytes of a program that the packet carries; 0 for a pure acknowledgement."""
 
 
 def decode(data: bytes, length: int) -> DecodedPacket:
