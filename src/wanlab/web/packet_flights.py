@@ -23,7 +23,7 @@ from .packet_decode import DecodedPacket, decode
 from .protocol import LivePort, PacketsPush, TracedPacket
 
 MAX_SENT = 600
-"""In one message; more could not be told apart on the canvas anyway."""
+"""The packets in one message; more could not be distinguished on the canvas."""
 MAX_KNOWN = 4096
 
 
