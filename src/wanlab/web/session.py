@@ -34,7 +34,7 @@ from .session_notes import SessionNotes
 from .worker import NetworkWorker
 
 MANY_OPERATIONS = 1000
-"""A plan with so many takes seconds to perform."""
+"""A plan with this many operations takes seconds to perform."""
 
 Result = TypeVar("Result")
 Argument = TypeVar("Argument")
