@@ -18,7 +18,7 @@ from .push import Push
 
 EventKind = Literal["command", "link", "port", "drop", "marker", "breakpoint"]
 MAX_EVENTS = 20_000
-"""Of one branch; later ones are left out."""
+"""The events kept of a branch; later ones are left out."""
 DROPS_APART_NS = 500_000_000
 """Drops of one port that are closer together are one event."""
 
@@ -70,13 +70,13 @@ class EventLog:
         self._events = {event.number: event for event in events}
         self._changed: set[int] = set()
         self._drops: dict[str, int] = {}
-        """By port, the number of its last event."""
+        """The number of the last event of each port."""
         self._running = {
             event.terminal: event.number
             for event in self._events.values()
             if event.kind == "command" and event.until_ns is None
         }
-        """By terminal, the number of the command that runs there."""
+        """The number of the running command in each terminal."""
         self._next = max(self._events, default=0) + 1
         self._lock = threading.Lock()
 
