@@ -44,7 +44,7 @@ class SessionLinks:
         self._down: tuple[str, ...] = ()
         self._reader: PortReader | None = None
         self._changed_ns = 0
-        """When ports were read last and something had changed."""
+        """The instant of the last reading in which a port had changed."""
 
     # -- in the network's thread ------------------------------------------------------------------
 
