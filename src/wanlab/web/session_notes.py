@@ -26,7 +26,7 @@ class SessionNotes:
         self.branch: Branch | None = None
         self._network: Network | None = None
         self._offset_real_s = 0.0
-        """What the machine has computed beyond the costs of the branch."""
+        """The machine's computing time that is not part of the branch's costs."""
 
     # -- in the network's thread ------------------------------------------------------------------
 
