@@ -26,12 +26,12 @@ SHELL_ENVIRONMENT = {
 INTERRUPT = b"\x03"
 """Ctrl-C."""
 MAX_OUTPUT_BYTES = 128 << 10
-"""Of one command; what is in the middle of more is dropped."""
+"""The output kept of a command; the middle of longer output is dropped."""
 MAX_MARK_BYTES = 64 << 10
 _MARK = re.compile(rb"\x1b\]633;([ED]);([^\x07]*)\x07")
 _BEGINNING = re.compile(rb"\x1b(?:\](?:6(?:3(?:3(?:;[^\x07]*)?)?)?)?)?\Z")
 _NUMBER = re.compile(r"^\s*\d+\*?\s+")
-"""Of the line in bash's history."""
+"""The number of the line in bash's history."""
 
 
 @dataclass
