@@ -24,9 +24,9 @@ NEVER_RAN = (2, 126, 127)
 """Exit statuses of a wrong use, and of programs that cannot be started."""
 UNKNOWN_COMMAND = "*** Unknown command:"
 DRAWN = ("draw", "properties", "preferences")
-"""Words whose effect is to be seen in the document."""
+"""Words whose effect is visible in the document."""
 Event = tuple[str, str]
-"""A word, and the name of a file or node; what has none has ""."""
+"""A word, and the name of a file or node, or ""."""
 
 
 def place_of(terminal: Terminal, command: TypedCommand) -> str:
@@ -44,7 +44,7 @@ class CommandSteps:
             step for step in steps if step.where != (GUI,) and canvas_steps.can_be_done(step)
         ]
         self._fulfilled: dict[int, set[tuple[str, str]]] = {}
-        """By step: the places and lines of it that have been done."""
+        """The places and lines of each step that have been done."""
 
     def begun(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
         """Return the steps that are done when a command begins."""
@@ -147,7 +147,7 @@ class CanvasSteps:
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = [step for step in steps if step.where == (GUI,)]
         self._performed: dict[int, set[str]] = {}
-        """By step: its words that have been performed."""
+        """The words of each step that have been performed."""
 
     def note(self, events: Iterable[Event], document: Document, done: Collection[int]) -> list[int]:
         """Return the steps that are done after these actions; the drawing is in the document."""
