@@ -16,7 +16,7 @@ from .step_progress import CanvasSteps, CommandSteps, Event, place_of
 from .terminals import CLIENT, PROMPT, Terminal
 
 SERVES_AFTER_NS = 500_000_000
-"""A command that has run that long counts as a server that was started."""
+"""A command that has run this long counts as a server that was started."""
 
 
 class StepWatch:
