@@ -25,7 +25,7 @@ class TerminalSettings:
         self._editor = editor
         self._broadcast = broadcast
         self._settings: dict[str, dict[str, str]] = {}
-        """By node, by what is set: the command. The node "" has those of no node."""
+        """Commands by node and by the subject of the setting. The node "" has settings of no node."""
         session.terminals.list.on_command.append(self.note)
         session.on_ending.append(self.clear)
 
