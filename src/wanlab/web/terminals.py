@@ -78,14 +78,14 @@ class Terminal:
         self.is_busy = False
         self.marks = ShellMarks()
         self.record: TerminalRecord | None = None
-        """What it has shown, once its program has started."""
+        """The record of its output, once its program has started."""
         self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None
         """Called when a command that was typed has begun or ended."""
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._new_output: list[tuple[int, bytes]] = []
-        """With the instants, on the network's clock."""
+        """New output with its instants on the network's clock."""
         self._scrollback = bytearray()
         self._viewers: list[Viewer] = []
         self._received_bytes = 0
