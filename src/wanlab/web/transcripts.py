@@ -12,7 +12,7 @@ from wanlab import Process
 from .branch_protocol import RecordedTerminal, TranscriptChunk
 
 MAX_KEPT_BYTES = 4 << 20
-"""Of the output of one terminal; when there is more, the older half is dropped."""
+"""The output kept of a terminal; if there is more, the older half is dropped."""
 
 
 class Transcript:
@@ -21,7 +21,7 @@ class Transcript:
     def __init__(self, chunks: Iterable[tuple[int, bytes]] = ()) -> None:
         self._chunks = list(chunks)
         self.dropped_bytes = 0
-        """Of the oldest output."""
+        """The number of bytes of the oldest output that were dropped."""
         self._kept_bytes = sum(len(data) for _, data in self._chunks)
         self._lock = threading.Lock()
 
