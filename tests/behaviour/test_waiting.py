@@ -17,7 +17,7 @@ pytestmark = pytest.mark.machine
 
 Start = Callable[..., Network]
 MAX_STOP_REAL_S = 60.0
-"""Some 0.1 s on an idle computer."""
+"""It takes some 0.1 s on an idle computer."""
 
 READ_OFTEN = """
 import time
