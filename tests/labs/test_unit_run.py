@@ -52,7 +52,7 @@ check:
 - {{what: the shaper, state: tc -j qdisc show dev s1-eth2, metric: tbf.rate_mbps, at_least: 9, hint: s1}}
 """
 FILES_WITH_TIMES = {"report.json", "report.html"}
-"""They say how long the run took."""
+"""These files contain how long the run took."""
 
 
 def ignore(line: str) -> None:
