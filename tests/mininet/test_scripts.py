@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 SCRIPTS = Path(__file__).parent / "scripts"
 PYTHON = "/run/wanlab/bin/wanlab-python"
 LONGEST = "7200s"
-"""Of virtual time: a script that waits for ever is found out at once."""
+"""The limit of virtual time: a script that waits for ever reaches it at once."""
 
 
 def machine(folder: Path) -> Network:
