@@ -24,7 +24,7 @@ links: [{link: [h1, h2], rate: 1Mbps, delay: 5ms, queue: {kind: fifo, limit: 300
 
 
 FLOOD = "for i in {1..40}; do printf %01400d 0 > /dev/udp/10.0.0.2/9; sleep 0.004; done"
-"""At almost three times the rate of the link."""
+"""Sends at almost three times the rate of the link."""
 
 
 # -- without a network ------------------------------------------------------------------------------
