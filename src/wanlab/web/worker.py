@@ -99,7 +99,7 @@ class NetworkWorker:
         self._wake = threading.Event()
         self._calls: deque[tuple[Callable[[Network], None], Callable[[BaseException], None]]]
         self._calls = deque()
-        """For each waiting call, the function that performs it, and the one that makes its future fail."""
+        """For each waiting call, how to perform it, and how to make its future fail."""
         self._keys: deque[tuple[Sequence[Process], bytes]] = deque()
         self._network: Network | None = None
         self._programs: list[Process] = []
