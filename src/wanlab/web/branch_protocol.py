@@ -13,26 +13,26 @@ class BranchInfo(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     parent: str | None = None
-    """The branch that it has left at `left_ns`; None for the first."""
+    """The branch that this one left at `left_ns`; None for the first."""
     left_ns: int = 0
     end_ns: int = 0
-    """Its last instant; of the live branch, that of the clock counts."""
+    """Its last instant; for the live branch, the clock's time counts."""
     changed: str = ""
-    """What was done differently since it has left its parent."""
+    """The first changes since it left its parent."""
     folder: str = ""
-    """The copy of the working folder that its programs work in, in the working folder."""
+    """The folder, in the working folder, with the copy that its programs work in."""
 
 
 class BranchReplay(msgspec.Struct, frozen=True, kw_only=True):
     """A branch that is being replayed up to the instant from which it will continue."""
 
     branch: str
-    """The branch that it leaves."""
+    """The branch that is being replayed."""
     at_ns: int
     now_ns: int = 0
     passed_real_s: float = 0.0
     expected_real_s: float = 0.0
-    """Of the whole replay."""
+    """The expected time of the whole replay."""
 
 
 class BranchesPush(Push, frozen=True, tag="branches"):
