@@ -18,7 +18,7 @@ SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
 class Command(
     msgspec.Struct, frozen=True, tag_field="do", kw_only=True, forbid_unknown_fields=True
 ):
-    """What all commands have in common. `id` comes back in the reply."""
+    """The base of all commands. `id` comes back in the reply."""
 
     id: int = 0
 
@@ -37,7 +37,7 @@ class EditCommand(Command, frozen=True, tag="edit"):
 
 
 class UndoCommand(Command, frozen=True, tag="undo"):
-    """Undo the last edit, whichever browser made it."""
+    """Undo the last edit of any browser."""
 
 
 class RedoCommand(Command, frozen=True, tag="redo"):
@@ -60,7 +60,7 @@ class GenerateCommand(Command, frozen=True, tag="generate"):
 class OpenCommand(Command, frozen=True, tag="open"):
     """Open a file of the working folder; or, given its text, a file of the user's computer.
 
-    A topology of containerlab or GNS3 is imported; the reply says what did not map.
+    A topology of containerlab or GNS3 is imported; the reply lists the parts without a counterpart.
     """
 
     path: str
@@ -136,13 +136,13 @@ class SetLinkCommand(Command, frozen=True, tag="set_link"):
 
 
 class TakeTcCommand(Command, frozen=True, tag="take_tc"):
-    """Take over into the document what `tc` has set at the ports of a running link."""
+    """Copy the settings of `tc` at the ports of a running link into the document."""
 
     link: str
 
 
 class TakeSettingsCommand(Command, frozen=True, tag="take_settings"):
-    """Take over the settings that terminals made at a node into the document."""
+    """Copy the settings that terminals made at a node into the document."""
 
     node: str
 
@@ -205,7 +205,7 @@ class ContinueCommand(Command, frozen=True, tag="continue"):
     """Replay a branch up to an instant, and continue from there as a new branch.
 
     The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
-    that branch itself goes on.
+    that branch itself continues.
     """
 
     branch: str
@@ -265,7 +265,7 @@ class HistoryCommand(Command, frozen=True, tag="history"):
 
     series: tuple[WatchedSeries, ...]
     branch: str = ""
-    """Of which branch; "" for the live one."""
+    """The branch; "" for the live one."""
 
 
 class RecordCommand(Command, frozen=True, tag="record"):
