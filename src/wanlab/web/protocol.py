@@ -171,10 +171,10 @@ class LivePort(msgspec.Struct, frozen=True):
     name: str
     mac: str = ""
     addresses: tuple[str, ...] = ()
-    """As the kernel has them now, with their prefix lengths."""
+    """The kernel's current addresses, with their prefix lengths."""
     is_up: bool = True
     tc: Options | None = None
-    """The conditions of what leaves here, if they were changed with `tc` and are not those drawn."""
+    """The conditions of leaving packets, if `tc` has changed them and the drawing has others."""
 
 
 class PortsPush(Push, frozen=True, tag="ports"):
@@ -195,7 +195,7 @@ class RunPush(Push, frozen=True, tag="run"):
     ports: tuple[LivePort, ...] = ()
     links_down: tuple[str, ...] = ()
     is_stale: bool = False
-    """Whether the document has been changed in a way that the running network does not have."""
+    """Whether the document has changes that the running network does not have."""
     warnings: tuple[str, ...] = ()
 
 
@@ -261,19 +261,19 @@ class TracedPacket(msgspec.Struct, frozen=True, kw_only=True):
     end: End
     bytes: int
     queued_ns: int
-    """When it reached the queue of the port."""
+    """The instant at which it reached the queue of the port."""
     sent_ns: int | None = None
     received_ns: int | None = None
-    """When it reached the port at the other end."""
+    """The instant at which it reached the port at the other end."""
     dropped_ns: int | None = None
     reason: str = ""
     """Why the kernel has dropped it."""
     flow: str = ""
-    """The same for both directions; "" if it is unknown."""
+    """The flow, which is the same in both directions; "" if it is unknown."""
     protocol: str = ""
     info: str = ""
     is_data: bool = False
-    """Whether it carries data; false for a mere acknowledgement."""
+    """Whether it carries data; false for a pure acknowledgement."""
 
 
 class PacketsPush(Push, frozen=True, tag="packets"):
@@ -281,7 +281,7 @@ class PacketsPush(Push, frozen=True, tag="packets"):
 
     packets: tuple[TracedPacket, ...] = ()
     left_out: int = 0
-    """How many more have moved."""
+    """The number of further packets that have moved."""
 
 
 class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
@@ -289,7 +289,7 @@ class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
 
     breakpoints: tuple[str, ...] = ()
     reached: str = ""
-    """The one at which time was paused last, and when."""
+    """The last breakpoint at which time was paused, and the instant."""
 
 
 class EventStep(msgspec.Struct, frozen=True):
@@ -305,7 +305,7 @@ class RecordInfo(msgspec.Struct, frozen=True):
     name: str
     made_at_s: float
     seconds: float
-    """In the network's time."""
+    """The duration in the network's time."""
     topology: str = ""
 
 
@@ -369,7 +369,7 @@ class LessonInfo(msgspec.Struct, frozen=True):
     of: float | None = None
     """The maximum of `points`, which are those of the best check."""
     results: tuple[CheckResult, ...] = ()
-    """Of the last check."""
+    """The results of the last check."""
     report: str | None = None
     """The path of its report in the working folder."""
     handed_in_s: float | None = None
@@ -511,7 +511,7 @@ class PacketPage(msgspec.Struct, frozen=True):
 
     packets: tuple[ListedPacket, ...]
     scanned: int
-    """The number of the last packet that was looked at."""
+    """The number of the last packet that was examined."""
     is_cut: bool = False
     """Whether there are more packets behind it."""
 
@@ -522,7 +522,7 @@ class PacketDetails(msgspec.Struct, frozen=True):
     number: int
     bytes: int
     data: str
-    """In hexadecimal."""
+    """The bytes in hexadecimal."""
 
 
 class ComparedColumn(msgspec.Struct, frozen=True):
