@@ -8,7 +8,7 @@ from .push import Push
 
 
 class GalleryPrediction(msgspec.Struct, frozen=True):
-    """A prediction of a figure, with what was measured; "" if nothing was."""
+    """A prediction of a figure, with the measurement; "" if there is none."""
 
     claim: str
     published: str
@@ -18,7 +18,7 @@ class GalleryPrediction(msgspec.Struct, frozen=True):
 
 
 class GalleryFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """A published figure, and what this folder has measured of it."""
+    """A published figure, and its measurements in this folder."""
 
     name: str
     title: str
@@ -26,10 +26,10 @@ class GalleryFigure(msgspec.Struct, frozen=True, kw_only=True):
     """Venue, year and figure: "SIGCOMM, 2010, Fig. 17"."""
     link: str
     page: str
-    """Markdown: what is claimed, and how it is tested."""
+    """Markdown about the claims and how they are tested."""
     predictions: tuple[GalleryPrediction, ...]
     verdict: str = ""
-    """"" if it was not run here."""
+    """The verdict; "" if the figure was not run here."""
     causes: tuple[str, ...] = ()
     runs: int = 0
     seeds: int = 0
