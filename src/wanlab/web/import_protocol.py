@@ -1,4 +1,4 @@
-"""The protocol of imports: what of another program's topology did not map."""
+"""The protocol of imports: parts of another program's topology without a counterpart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ImportNote(msgspec.Struct, frozen=True):
-    """What did not map, where, and what to do about it."""
+    """A part without a counterpart, its place, and what to do about it."""
 
     place: str
     what: str
