@@ -8,7 +8,7 @@ from .push import Push
 
 
 class NodeSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command in a terminal has set at a node ("" for none), and where a drawing has it."""
+    """A setting of a command in a terminal at a node ("" for none), and its place in a drawing."""
 
     node: str
     line: str
@@ -17,6 +17,6 @@ class NodeSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsPush(Push, frozen=True, tag="settings"):
-    """What `ip`, `ethtool`, `sysctl` and their like have set in terminals of the running network."""
+    """Settings that `ip`, `ethtool`, `sysctl` and the like have made in terminals of the network."""
 
     settings: tuple[NodeSetting, ...] = ()
