@@ -149,7 +149,7 @@ export interface DocumentChanges {
   preferences: DocumentPreferences | null;
 }
 
-/** What a command in a terminal has set at a node ("" for none), and where a drawing has it. */
+/** A setting of a command in a terminal at a node ("" for none), and its place in a drawing. */
 export interface NodeSetting {
   node: string;
   line: string;
@@ -427,7 +427,7 @@ export interface SessionEvent {
   port_after: LivePort | null;
 }
 
-/** What did not map, where, and what to do about it. */
+/** A part without a counterpart, its place, and what to do about it. */
 export interface ImportNote {
   place: string;
   what: string;
@@ -440,7 +440,7 @@ export interface ImportedFile {
   notes: ImportNote[];
 }
 
-/** A prediction of a figure, with what was measured; "" if nothing was. */
+/** A prediction of a figure, with the measurement; "" if there is none. */
 export interface GalleryPrediction {
   claim: string;
   published: string;
@@ -449,7 +449,7 @@ export interface GalleryPrediction {
   words: string;
 }
 
-/** A published figure, and what this folder has measured of it. */
+/** A published figure, and its measurements in this folder. */
 export interface GalleryFigure {
   name: string;
   title: string;
@@ -651,7 +651,7 @@ export interface BreakpointsPush {
   reached: string;
 }
 
-/** What `ip`, `ethtool`, `sysctl` and their like have set in terminals of the running network. */
+/** Settings that `ip`, `ethtool`, `sysctl` and the like have made in terminals of the network. */
 export interface SettingsPush {
   push: "settings";
   settings: NodeSetting[];
@@ -731,7 +731,7 @@ export interface EditCommand {
   id?: number;
 }
 
-/** Undo the last edit, whichever browser made it. */
+/** Undo the last edit of any browser. */
 export interface UndoCommand {
   do: "undo";
   id?: number;
@@ -760,7 +760,7 @@ export interface GenerateCommand {
 
 /** Open a file of the working folder; or, given its text, a file of the user's computer.
  *
- * A topology of containerlab or GNS3 is imported; the reply says what did not map. */
+ * A topology of containerlab or GNS3 is imported; the reply lists the parts without a counterpart. */
 export interface OpenCommand {
   do: "open";
   path: string;
@@ -844,14 +844,14 @@ export interface SetLinkCommand {
   id?: number;
 }
 
-/** Take over into the document what `tc` has set at the ports of a running link. */
+/** Copy the settings of `tc` at the ports of a running link into the document. */
 export interface TakeTcCommand {
   do: "take_tc";
   link: string;
   id?: number;
 }
 
-/** Take over the settings that terminals made at a node into the document. */
+/** Copy the settings that terminals made at a node into the document. */
 export interface TakeSettingsCommand {
   do: "take_settings";
   node: string;
@@ -935,7 +935,7 @@ export interface BreakCommand {
 /** Replay a branch up to an instant, and continue from there as a new branch.
  *
  * The reply comes when the new branch is live, and paused. At the end of a branch that is not live,
- * that branch itself goes on. */
+ * that branch itself continues. */
 export interface ContinueCommand {
   do: "continue";
   branch: string;
