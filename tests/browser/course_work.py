@@ -337,7 +337,9 @@ class CourseWork:
         tab = self._tab(terminal)
         if tab.get_attribute("aria-selected") != "true":
             tab.click()
-        self._page.locator(f"#{terminal} .xterm-screen").click()
+        # A click on a file's name in the terminal in use would open the file.
+        if not self._page.locator(f"#{terminal} textarea:focus").count():
+            self._page.locator(f"#{terminal} .xterm-screen").click()
 
     def _screen(self, terminal: str) -> str:
         rows = self._page.locator(f"#{terminal} .xterm-rows")

@@ -115,6 +115,57 @@ def test_plot_q_opens_the_chart_of_the_queue_beside_its_terminal(
     expect(chart).to_have_count(1)
 
 
+WHERE = """(name) => {
+    const texts = document.createTreeWalker(document.querySelector(".xterm-rows"), NodeFilter.SHOW_TEXT);
+    let last = null;
+    while (texts.nextNode()) {
+        const at = texts.currentNode.data.indexOf(name);
+        if (at < 0) continue;
+        last = document.createRange();
+        last.setStart(texts.currentNode, at);
+        last.setEnd(texts.currentNode, at + name.length);
+    }
+    const { x, y, width, height } = last.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+}"""
+
+
+def test_a_click_on_a_files_name_opens_it_in_the_terminal_in_use_only(
+    student: Student, server: Any
+) -> None:
+    (server.folder / "three.yaml").write_text(THREE_HOSTS)
+    page = student.page
+    student.opens("three.yaml")
+    student.runs()
+    h1 = student.opens_terminal("h1")
+    student.types(h1, "echo fine > notes.txt; echo no''tes.txt is here")
+    student.reads(h1, "notes.txt is here")
+    student.canvas.focus()
+    page.mouse.move(*page.evaluate(WHERE, "notes.txt"), steps=3)
+    h1.locator(".xterm-cursor-pointer").wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    expect(h1.locator("textarea")).to_be_focused()
+    page.keyboard.type("echo $((6 * 7)) typed")
+    student.presses("Enter")
+    student.reads(h1, "42 typed")
+    file = page.get_by_role("tab", name="notes.txt")
+    expect(file).to_have_count(0)
+
+    page.mouse.move(0, 0)
+    page.mouse.move(*page.evaluate(WHERE, "notes.txt is here"), steps=3)
+    page.mouse.move(*page.evaluate(WHERE, "notes.txt"), steps=3)
+    h1.locator(".xterm-cursor-pointer").wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    # The file covers the terminal: what is typed now does nothing, above all not on the canvas.
+    expect(file).to_be_focused()
+    expect(page.locator(".file-text")).to_have_text("fine\n")
+    student.presses("s")
+    tools = page.get_by_role("toolbar", name="Tools")
+    expect(tools.get_by_role("button", name="Select")).to_have_attribute("aria-pressed", "true")
+
+
 def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     (server.folder / "three.yaml").write_text(THREE_HOSTS)
     page = student.page

@@ -102,6 +102,14 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
   useEffect(() => {
     if (isInFront) head.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [isInFront]);
+  const button = useRef<HTMLButtonElement>(null);
+  // Otherwise, what is typed would go on to the canvas when a file covers the terminal in use.
+  const wantsFocus = useTabs((state) => kind !== "terminal" && state.wantsFocus === tab);
+  useEffect(() => {
+    if (!wantsFocus) return;
+    button.current?.focus({ preventScroll: true });
+    useTabs.setState({ wantsFocus: null });
+  }, [wantsFocus]);
   const chart = useChartTabs((state) => (kind === "chart" ? state.charts[name] : undefined));
   const title = chart ? titleOf(chart) : kind === "file" ? (name.split("/").at(-1) ?? name) : (known?.title ?? name);
   const isOver = known !== undefined && known.status !== null;
@@ -112,6 +120,7 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         type="button"
         role="tab"
         className="tab"
+        ref={button}
         aria-selected={isInFront}
         aria-controls={panelId(tab)}
         tabIndex={isInFront ? 0 : -1}

@@ -1,4 +1,7 @@
-/** File names in the output of a terminal: a click opens the file in a tab. */
+/** File names in the output of a terminal: a click opens the file in a tab.
+ *
+ *  In a terminal that is not in use, the first click only gives it the focus.
+ */
 import type { ILink, Terminal } from "@xterm/xterm";
 
 /** Names of files that can be shown or downloaded. */
@@ -15,7 +18,8 @@ export function onFileLink(opened: (name: string) => void): void {
   open = opened;
 }
 
-export function provideFileLinks(terminal: Terminal): void {
+/** `isInUse`: whether the terminal had the focus before the click. */
+export function provideFileLinks(terminal: Terminal, isInUse: () => boolean): void {
   terminal.registerLinkProvider({
     provideLinks(row, callback) {
       const line = terminal.buffer.active.getLine(row - 1)?.translateToString(true) ?? "";
@@ -23,7 +27,9 @@ export function provideFileLinks(terminal: Terminal): void {
         ({ name, at }): ILink => ({
           text: name,
           range: { start: { x: at + 1, y: row }, end: { x: at + name.length, y: row } },
-          activate: () => open(name),
+          activate: () => {
+            if (isInUse()) open(name);
+          },
         }),
       );
       callback(links.length ? links : undefined);

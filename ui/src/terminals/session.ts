@@ -90,7 +90,9 @@ export class Session {
     this.terminal.onBinary((text) => this.send(Uint8Array.from(text, (one) => one.charCodeAt(0))));
     this.terminal.onResize(({ rows, cols }) => this.sendMessage({ resize: [rows, cols] }));
     this.terminal.attachCustomKeyEventHandler((event) => this.handleKey(event));
-    provideFileLinks(this.terminal);
+    let wasInUse = false;
+    this.element.addEventListener("pointerdown", () => (wasInUse = this.element.contains(document.activeElement)), true);
+    provideFileLinks(this.terminal, () => wasInUse);
     this.endings.push(
       useView.subscribe(() => (this.terminal.options.theme = colours())),
       useTerminalFont.subscribe(({ size }) => this.setFont(size)),
