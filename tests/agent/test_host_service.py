@@ -121,7 +121,7 @@ def test_an_endless_request_is_dropped(room: ServiceBench) -> None:
     assert room.sent == []
 
 
-def test_the_agent_answers_what_it_can_answer_itself(room: ServiceBench) -> None:
+def test_the_agent_answers_requests_that_it_knows_itself(room: ServiceBench) -> None:
     with room.connect(b'{"do": "double", "number": 21}\n') as client:
         assert client.recv(100) == b"42\n"
         assert client.recv(100) == b""
@@ -129,8 +129,6 @@ def test_the_agent_answers_what_it_can_answer_itself(room: ServiceBench) -> None
 
 
 @pytest.mark.parametrize("request_line", [b'{"do": "double"}', b"[]", b"{}", b"no json"])
-def test_the_agent_forwards_what_it_does_not_understand(
-    room: ServiceBench, request_line: bytes
-) -> None:
+def test_the_agent_forwards_unknown_requests(room: ServiceBench, request_line: bytes) -> None:
     with room.connect(request_line + b"\n"):
         assert room.sent == [Frame(Kind.REQUEST, 1, request_line)]
