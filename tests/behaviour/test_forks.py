@@ -53,7 +53,7 @@ def test_a_forked_process_uses_the_network_of_its_parent(tmp_path: Path, start: 
     assert output[8:] == ["[2]", ""]
 
 
-def test_a_forked_process_is_refused_outside_and_the_parent_goes_on(start: Start) -> None:
+def test_a_forked_process_is_refused_outside_and_the_parent_is_not_affected(start: Start) -> None:
     net = start(shapes.single(2))
     reading, writing = os.pipe()
     child = os.fork()
