@@ -101,7 +101,7 @@ def try_queue(net: Network, words: str) -> None:
     assert f"qdisc {words.split()[0]} " in shown
 
 
-def test_the_native_machine_has_what_the_doctor_says(start: Start) -> None:
+def test_the_native_machine_has_the_features_that_the_doctor_reports(start: Start) -> None:
     if reason := why_no_native():
         pytest.skip(reason)
     net = start(shapes.minimal(), machine="native")
@@ -388,7 +388,7 @@ def test_a_terminal_can_be_resized(net: Network) -> None:
     assert process.output.endswith("50 132\r\n")
 
 
-def test_ctrl_c_interrupts_what_runs_in_a_terminal(net: Network) -> None:
+def test_ctrl_c_interrupts_the_command_in_a_terminal(net: Network) -> None:
     shell = net["h1"].start(["bash", "--norc", "-i"], terminal=(24, 80))
     until_printed(net, shell, "# ")
     # The typed line has quotes in it, so only the program in the foreground prints "begun".
