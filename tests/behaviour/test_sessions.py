@@ -125,7 +125,7 @@ def test_after_rewinding_to_any_instant_the_rest_of_the_original_repeats(
             assert log.said == [said for said in original if said[0] > time_ns]
 
 
-def test_a_branch_goes_on_beside_the_original(tmp_path: Path) -> None:
+def test_a_branch_continues_beside_the_original(tmp_path: Path) -> None:
     with make(tmp_path / "work", session=True) as network:
         ping = network["h1"].start("ping -i 0.2 h2")
         network.run_until("3s")
