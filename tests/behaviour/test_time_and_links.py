@@ -184,7 +184,7 @@ def test_a_router_forwards_between_its_networks(start: Start) -> None:
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_a_speed_is_what_a_nic_of_that_speed_carries(start: Start, wire: str) -> None:
+def test_a_port_with_a_speed_carries_what_a_nic_of_that_speed_does(start: Start, wire: str) -> None:
     fast = Port("h1", speed_bps=100_000_000)
     net = start(Topology(nodes=(Host("h1"), Host("h2")), links=(link(fast, "h2"),)), wire=wire)
     assert "Speed: 100Mb/s" in net["h1"].run("ethtool h1-eth0").output
