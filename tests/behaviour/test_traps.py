@@ -100,7 +100,7 @@ def test_host_processes_of_ended_programs_are_reused(start: Start) -> None:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here")
-def test_page_faults_are_what_they_are_on_the_computer(tmp_path: Path, start: Start) -> None:
+def test_page_faults_look_as_on_the_computer(tmp_path: Path, start: Start) -> None:
     program = tmp_path / "faults"
     subprocess.run(["gcc", "-O1", "-w", "-o", program, SOURCE], check=True)
     expected = subprocess.run(
