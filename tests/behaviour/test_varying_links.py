@@ -62,7 +62,7 @@ def deliveries(
 def through(
     net: Network, run: Callable[[], object]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What came from h1 to the port with a trace, and what went on beyond it: (network's time in ns,
+    """Run a network; return what reached the port with a trace, and what left it: (network's time in ns,
     bytes of the network packet) of all packets."""
     expression = f"ether src {net.port('h1-eth0').mac}"
     came = Capture("s1-eth1", file=Path(net.folder) / "came.pcapng", snaplen=96, filter=expression)
