@@ -199,7 +199,7 @@ def test_a_measurement_with_a_limit_at_the_wrong_port_is_ended_early(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grade, "MAX_PACKETS", 10_000)
-    monkeypatch.setattr(grade, "LOOK_NS", 100_000_000)
+    monkeypatch.setattr(grade, "COUNT_INTERVAL_NS", 100_000_000)
     elsewhere = CURE.replace("100mbit", "10gbit").replace("s1-eth2", "s2-eth1")
     report = graded(unit, tmp_path, f"tc qdisc del dev s1-eth2 root\n{elsewhere}\n")
     check = report["checks"][0]
