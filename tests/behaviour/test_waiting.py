@@ -161,7 +161,7 @@ def test_a_program_that_computes_takes_no_time(start: Start, command: str) -> No
 
 
 @pytest.mark.parametrize("what", SPINNERS)
-def test_a_program_that_spins_sees_what_it_waits_for(start: Start, what: str) -> None:
+def test_a_busy_waiting_program_sees_the_event_that_it_waits_for(start: Start, what: str) -> None:
     net = start(shapes.minimal())
     done = net["h1"].run(python(SPINNER + SPINNERS[what]))
     assert done.seconds == pytest.approx(0.05, rel=0.002) or (what == "stat" and done.seconds < 1)
@@ -286,7 +286,7 @@ def loop_of_switches() -> Topology:
     return Topology(nodes=(*hosts, *map(Switch, names)), links=tuple(links))
 
 
-def test_a_broadcast_storm_is_named_and_time_goes_on(start: Start) -> None:
+def test_a_broadcast_storm_is_reported_and_time_still_passes(start: Start) -> None:
     net = start(loop_of_switches())
     assert [warning for warning in net.warnings if "s1, s2, s3 form a loop" in warning]
     net["h1"].run("ping -c 1 -W 1 h2", check=False)
