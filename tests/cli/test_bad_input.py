@@ -130,7 +130,9 @@ def test_wrong_usage_has_status_2(wanlab: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["exec -- true", "lab run 14"])
-def test_without_a_kernel_it_says_how_to_get_one(wanlab: Any, tmp_path: Path, words: str) -> None:
+def test_the_error_for_a_missing_kernel_says_how_to_get_one(
+    wanlab: Any, tmp_path: Path, words: str
+) -> None:
     ran = wanlab(*words.split(), environment={"XDG_CACHE_HOME": str(tmp_path), KERNEL: ""})
     assert (ran.status, ran.left_behind) == (1, [])
     assert ran.errors.endswith("(build it with: wanlab kernel build)\n")
