@@ -79,7 +79,7 @@ def test_no_lesson_shows_the_source_of_a_diagram_or_formula(path: Path) -> None:
         assert "<br" not in block
 
 
-def test_code_is_left_as_it_is(tmp_path: Path) -> None:
+def test_code_is_not_changed(tmp_path: Path) -> None:
     text = "Type `echo $A $B`:\n\n```console\n$ echo $HOME ![x](y)\n```\n"
     assert for_terminal(text, tmp_path, 80) == text
 
