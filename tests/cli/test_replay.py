@@ -39,7 +39,7 @@ def test_a_session_is_shown_verified_and_continued(wanlab: Any, session: Path) -
     assert b"got" not in early.output
 
 
-def test_a_prompt_is_replayed_and_goes_on_with_other_lines(wanlab: Any) -> None:
+def test_a_prompt_is_replayed_and_continued_with_other_lines(wanlab: Any) -> None:
     lines = b"h1 ping -c 2 h2\nh2 hostname\n"
     first = wanlab("mn", "--session", "s.wanlab", input=lines)
     assert first.status == 0, first.errors
