@@ -154,7 +154,7 @@ def test_sizes_have_three_digits(value: int, said: str) -> None:
     assert size(value) == said
 
 
-def test_outside_of_a_machine_it_says_what_to_do(wanlab: Any) -> None:
+def test_the_error_outside_of_a_machine_says_what_to_do(wanlab: Any) -> None:
     ran = wanlab("top", "-b", "-n", "1")
     assert (ran.status, ran.output) == (1, b"")
     assert "is not running inside a wanlab machine" in ran.errors
