@@ -55,7 +55,7 @@ def test_a_fresh_computer_gets_everything_in_order(
     assert said.index("build the kernel") < said.index("browser front end")
 
 
-def test_the_second_time_nothing_is_done_and_setup_says_so(
+def test_a_second_setup_does_nothing_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
 ) -> None:
     on_a_computer(monkeypatch, lacks=[], venv_is_made=True, image="kernel 6.12.1 (abc)")
