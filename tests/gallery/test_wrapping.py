@@ -26,7 +26,7 @@ def test_no_wrapped_line_begins_a_list_or_breaks_code() -> None:
     assert wrapped("type `ab -c d` now", 12) == "type\n`ab -c d`\nnow\n"
 
 
-def test_a_word_longer_than_the_width_has_a_line_of_its_own() -> None:
+def test_a_word_longer_than_the_width_gets_a_separate_line() -> None:
     assert wrapped("see <https://example.org/a-b> there", 12) == (
         "see\n<https://example.org/a-b>\nthere\n"
     )
