@@ -151,7 +151,7 @@ def test_an_unknown_kernel_is_refused_with_the_known_ones(
     assert raised.value.hint == "did you mean bbr3? there are: 6.12, 7.3, bbr3"
 
 
-def test_a_patch_of_the_user_that_does_not_fit_is_named_with_its_hunks_and_what_to_do(
+def test_the_error_for_a_users_patch_that_does_not_fit_names_its_hunks_and_a_remedy(
     two_kernels: Path, tmp_path: Path
 ) -> None:
     ours = two_kernels / "patches" / "0001-a.patch"
