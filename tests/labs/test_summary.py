@@ -95,7 +95,7 @@ def drawn(step: int, what: str, *values: float) -> NumberDistribution:
     return NumberDistribution("steps", step, 0, what, "9.5", "Mbit/s", 9.0, 10.0, values)
 
 
-def test_the_page_on_the_course_says_where_the_manual_lies_among_many_seeds() -> None:
+def test_the_page_on_the_course_compares_the_manual_with_many_seeds() -> None:
     numbers = (drawn(1, "rate", 9.4, 9.8), drawn(2, "queue", 20.0, 30.0))
     known = UnitDistribution("6", (1, 2, 3), {"3": "it was killed"}, "0.2.0", "6.12.9", numbers)
     six = report(
