@@ -24,7 +24,7 @@ follow_ups = st.dictionaries(
 
 
 @given(schedules, follow_ups, st.lists(instants, max_size=10), st.booleans())
-def test_time_never_goes_back_and_never_passes_what_was_granted(
+def test_time_never_goes_back_and_never_exceeds_the_grant(
     events: list[int], more: dict[int, tuple[int]], ends: list[int], updates_time: bool
 ) -> None:
     kernel = FakeKernel(list(events), more, updates_time)
