@@ -36,7 +36,7 @@ def test_the_client_has_a_method_for_each_function_of_the_agent() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_takes_what_the_agents_function_takes(name: str) -> None:
+def test_a_method_has_the_parameters_of_the_agents_function(name: str) -> None:
     method = parameters(getattr(AgentClient, name))
     assert list(method.items()) == list(parameters(FUNCTIONS[name]).items())
 
