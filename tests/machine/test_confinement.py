@@ -91,7 +91,7 @@ def run_confined(confinement: Confinement, script: str) -> str:
         "open('/proc/sys/kernel/core_pattern', 'w')",
     ],
 )
-def test_the_kernel_cannot_change_what_lies_outside_the_working_folder(
+def test_the_kernel_cannot_change_files_outside_the_working_folder(
     confinement: Confinement, tmp_path: Path, statement: str
 ) -> None:
     outside = tmp_path / "outside"
