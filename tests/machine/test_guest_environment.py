@@ -33,7 +33,7 @@ def test_a_machine_uses_wanlabs_python(tmp_path: Path) -> None:
 def test_an_environment_may_have_a_link_to_the_packages_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packages below /tmp would be hidden otherwise, because a machine has a /tmp of its own."""
+    """Packages below /tmp would be hidden otherwise, because a machine has its own /tmp."""
     packages = tmp_path / "other" / "site-packages"
     packages.mkdir(parents=True)
     link = tmp_path / "site-packages"
