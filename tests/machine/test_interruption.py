@@ -68,7 +68,7 @@ def test_a_second_interrupt_is_not_held_back() -> None:
     assert done == [1]
 
 
-def test_a_handler_that_returns_is_called_once_and_the_wait_goes_on() -> None:
+def test_a_handler_that_returns_is_called_once_and_the_wait_continues() -> None:
     told: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
     interruption = Interruption()
