@@ -197,7 +197,7 @@ def test_a_temporary_folder_ends_with_its_program_unless_it_is_kept(folder: Path
     shutil.rmtree(kept)
 
 
-def test_a_note_of_somebody_elses_folder_removes_nothing(folder: Path, tmp_path: Path) -> None:
+def test_a_note_about_another_users_folder_removes_nothing(folder: Path, tmp_path: Path) -> None:
     left = program_with_a_folder("os.kill(os.getpid(), signal.SIGKILL)")
     (file,) = folder.iterdir()
     content = json.loads(file.read_text())
