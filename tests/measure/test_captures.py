@@ -99,7 +99,7 @@ def test_a_packet_has_the_time_at_which_it_passed(start: Start) -> None:
 
 
 @pytest.mark.machine
-def test_both_directions_are_told_apart(start: Start) -> None:
+def test_both_directions_are_distinguished(start: Start) -> None:
     net = start(shapes.minimal())
     capture = Capture("h1-eth0")
     with Sampling(net, [capture]):
