@@ -78,7 +78,7 @@ def test_a_receiver_does_not_know_the_window_so_its_table_has_no_such_column() -
     assert "snd_cwnd_bytes" not in result.table()
 
 
-def test_streams_both_ways_are_told_apart() -> None:
+def test_streams_in_both_directions_are_distinguished() -> None:
     result = iperf3.parse(captured("bidirectional"))
     assert {(interval.stream, interval.sender) for interval in result.intervals} == {
         (5, True),
