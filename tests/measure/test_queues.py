@@ -57,7 +57,7 @@ def tables() -> dict[str, Table]:
 
 
 @pytest.mark.parametrize("kind", SAME)
-def test_the_state_of_a_queue_is_what_tc_shows(tables: dict[str, Table], kind: str) -> None:
+def test_the_state_of_a_queue_is_as_tc_shows_it(tables: dict[str, Table], kind: str) -> None:
     (by_tc,) = [
         shown
         for shown in tc_text.parse((COUNTERS / "queues.json").read_bytes())
