@@ -38,14 +38,14 @@ def number(line: str, name: str) -> float:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_addresses_are_those_that_ss_shows(name: str) -> None:
+def test_addresses_are_as_ss_shows_them(name: str) -> None:
     assert [socket.flow for socket in decoded(name)] == [
         " > ".join(line.split()[3:5]) for line, _ in lines_of_ss(name)
     ]
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_state_is_what_ss_shows(name: str) -> None:
+def test_the_state_is_as_ss_shows_it(name: str) -> None:
     for socket, (_, line) in zip(decoded(name), lines_of_ss(name), strict=True):
         info = socket.info
         rtt_ms, rttvar_ms = re.findall(r" rtt:([\d.]+)/([\d.]+)", line)[0]
