@@ -71,7 +71,7 @@ def test_options_of_one_node_override_those_of_all() -> None:
     assert topo.port("h10", "s1") == [(0, 1), (1, 2)]
 
 
-def test_a_link_to_nobody_is_an_error_at_once() -> None:
+def test_a_link_to_an_unknown_node_is_an_error_at_once() -> None:
     topo = Topo()
     topo.addHost("h1")
     with pytest.raises(WanlabError, match="did you mean h1"):
