@@ -52,7 +52,7 @@ def test_a_script_passes_its_own_checks(net: Network, script: str) -> None:
     assert "s1" not in net.root.run("ip -br link").output
 
 
-def test_what_mininet_ignores_is_an_error_if_the_user_asks_for_strictness(net: Network) -> None:
+def test_requests_that_mininet_ignores_are_errors_with_strict(net: Network) -> None:
     assert "done" in run(net, "ignored.py", "strict")
 
 
