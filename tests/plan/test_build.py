@@ -280,7 +280,7 @@ def test_a_router_forwards() -> None:
     assert keys == ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"]
 
 
-def test_a_host_in_the_root_namespace_gets_none_of_its_own_and_needs_no_address() -> None:
+def test_a_host_in_the_root_namespace_gets_no_namespace_and_needs_no_address() -> None:
     host = Host("gateway", ip="", in_root=True)
     operations = plan(resolve(Topology(nodes=(host, Switch("s1")), links=(link("gateway", "s1"),))))
     assert [o for o in operations if isinstance(o, AddNamespace | AddAddress)] == []
