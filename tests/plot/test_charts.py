@@ -169,7 +169,7 @@ def test_the_warm_up_is_not_drawn() -> None:
     assert [times for _, times, _ in lines(panel)] == [[0, 2], [0, 2]]
 
 
-def test_streams_of_both_directions_are_told_apart() -> None:
+def test_streams_in_both_directions_are_labelled_differently() -> None:
     panel = plot.throughput(streams(sender=[True, False, True, False]))
     assert [label for label, _, _ in lines(panel)] == ["stream 1 sent", "stream 2 received"]
 
