@@ -188,7 +188,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".pdf", ".svg", ".png"])
-def test_a_full_disk_is_told_in_one_line(tmp_path: Path, ending: str) -> None:
+def test_a_full_disk_gives_an_error_of_one_line(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"figure{ending}"
     path.symlink_to("/dev/full")
     with pytest.raises(WanlabError) as raised:
