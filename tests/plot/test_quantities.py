@@ -121,7 +121,7 @@ def test_drops_are_counted_from_the_start_even_if_a_counter_restarts() -> None:
     assert shown(one("marks", qdisc=QDISC))[1] == ("s1-eth3", [0, 1, 2], [0, 6, 6])
 
 
-def test_ports_and_packets_have_quantities_of_their_own() -> None:
+def test_ports_and_packets_have_their_own_quantities() -> None:
     port = Table.of(
         {"time_ns": [0, SECOND], "device": ["s1-eth2"] * 2, "tx_bytes": [0, 125_000_000]}
     )
