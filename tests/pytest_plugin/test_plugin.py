@@ -1,4 +1,4 @@
-"""The pytest plugin, run on small test files."""
+"""Test the pytest plugin with small test files."""
 
 from __future__ import annotations
 
