@@ -88,7 +88,7 @@ def test_a_topology_in_a_file_may_contain_literal_braces(tmp_path: Path) -> None
     assert round(result["mean"], 2) == 10.67  # as above
 
 
-def test_a_mistake_in_a_topology_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+def test_a_mistake_in_a_topology_is_quoted_unchanged(tmp_path: Path) -> None:
     with pytest.raises(WanlabError) as found:
         written(tmp_path, TEXT).run(cache=False, here=True, buffer="big")
     assert str(found.value).startswith('topology: links[0].queue: "big" is not a size')
