@@ -191,7 +191,7 @@ def test_an_axis_has_words_and_a_unit() -> None:
     assert axis_label("share", "", {"share": "BBR's share"}) == "BBR's share"
 
 
-def test_a_band_ends_at_what_is_possible() -> None:
+def test_a_band_does_not_extend_to_impossible_values() -> None:
     scale = axis("x", [1, 2])
     values = {"": [[19.0, 20.0, 19.9], [0.1, 3.0, 0.2]]}
     free = spread.spread(values, scale, label="y")
