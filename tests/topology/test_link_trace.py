@@ -15,7 +15,7 @@ HOSTS = (Host("h1"), Host("h2"))
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1).map(sorted).filter(lambda at_ms: at_ms[-1] > 0))
-def test_what_is_written_is_read_back(at_ms: list[int]) -> None:
+def test_a_written_trace_is_read_back_unchanged(at_ms: list[int]) -> None:
     trace = LinkTrace(tuple(at_ms))
     assert read_trace(trace_words(trace)) == trace == read_trace(at_ms)
 
