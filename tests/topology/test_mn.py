@@ -133,9 +133,7 @@ def test_settings_without_a_key_in_miniedit_get_our_own_key() -> None:
         ({"loss": 0.5}, Conditions(loss_fraction=0.005)),
     ],
 )
-def test_link_values_mean_what_they_mean_to_mininet(
-    opts: dict[str, Any], conditions: Conditions
-) -> None:
+def test_link_values_have_mininets_meaning(opts: dict[str, Any], conditions: Conditions) -> None:
     made = link_with(**opts)
     assert (made.a.conditions, made.b.conditions) == (conditions, conditions)
 
