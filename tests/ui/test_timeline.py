@@ -108,7 +108,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     expect(failed).to_have_count(1)
 
 
-def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
+def test_a_branch_continues_with_another_queue_and_both_are_in_one_chart(
     student: Student, server: Server
 ) -> None:
     terminal = begins(student, server)
@@ -174,7 +174,7 @@ def test_a_branch_goes_on_with_another_queue_and_both_are_in_one_chart(
     expect(student.canvas).to_contain_text("fq_codel")
 
 
-def test_on_the_real_clock_the_time_line_says_why_it_cannot_go_on(
+def test_on_the_real_clock_the_time_line_says_why_it_cannot_branch(
     student: Student, server: Server
 ) -> None:
     (server.folder / "bottleneck.yaml").write_text(BOTTLENECK)
