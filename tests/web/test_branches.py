@@ -83,7 +83,7 @@ def test_events_are_on_the_time_line_with_their_instants(client: WebClient) -> N
     assert sorted(pushed.values(), key=lambda it: it["at_ns"]) == found
 
 
-def test_a_branch_goes_on_from_an_earlier_instant_beside_the_original(client: WebClient) -> None:
+def test_a_branch_continues_from_an_earlier_instant_beside_the_original(client: WebClient) -> None:
     with client.terminal("h1") as terminal:
         terminal.until("# ")
         terminal.command("ping -i 0.5 -c 12 h2 | tee said.txt", "12 received")
@@ -167,7 +167,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
 
 
-def test_a_replay_can_be_cancelled_and_one_goes_on_after_a_stop(client: WebClient) -> None:
+def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: WebClient) -> None:
     with client.terminal("h1") as terminal:
         terminal.until("# ")
         terminal.command("ping -i 0.01 -c 2000 h2 > /dev/null; echo do''ne", "done")
