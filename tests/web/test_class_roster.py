@@ -43,7 +43,7 @@ def test_seeds_in_the_list_are_kept(tmp_path: Path) -> None:
     assert not (folder / "seeds.csv").exists()
 
 
-def test_nobody_else_can_read_the_tokens(tmp_path: Path) -> None:
+def test_other_users_cannot_read_the_tokens(tmp_path: Path) -> None:
     folder = class_folder(tmp_path, "Ada")
     path = write_links(read_roster(folder, LIMITS), URL)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
