@@ -125,7 +125,7 @@ def test_an_upload_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         limit.check(2 << 20)
 
 
-def test_a_link_is_not_followed_to_what_it_leads_to(tmp_path: Path) -> None:
+def test_a_link_is_not_followed_when_the_folder_is_measured(tmp_path: Path) -> None:
     own, other = tmp_path / "own", tmp_path / "other"
     own.mkdir()
     other.mkdir()
