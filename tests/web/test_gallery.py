@@ -13,7 +13,7 @@ from wanlab.web.limits import ClassRules
 MEASURED = Path(__file__).parents[2] / "docs" / "gallery"
 
 
-def test_the_gallery_lists_figures_with_what_was_measured_here(tmp_path: Path) -> None:
+def test_the_gallery_lists_figures_with_their_measurements(tmp_path: Path) -> None:
     results = tmp_path / "results" / "gallery"
     results.mkdir(parents=True)
     for ending in ("json", "svg"):
