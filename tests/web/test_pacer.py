@@ -99,7 +99,7 @@ def test_a_step_lets_exactly_its_duration_pass_and_then_pauses() -> None:
     assert pacer.state is PaceState.PAUSED
 
 
-def test_a_step_goes_on_while_no_program_is_busy() -> None:
+def test_a_step_continues_while_no_program_is_busy() -> None:
     pacer = idle_pacer()
     pacer.step(0, 10 * MS_NS)
     pacer.note_check(0.0, is_any_busy=False)
