@@ -48,7 +48,7 @@ def test_a_lesson_has_the_numbers_of_the_seed_in_the_preferences(client: WebClie
 
 
 @pytest.mark.machine
-def test_a_check_expects_what_the_seed_of_the_network_has_drawn(client: WebClient) -> None:
+def test_a_check_expects_the_values_of_the_networks_seed(client: WebClient) -> None:
     client.do("lesson", unit="prob1", action="start")
     before = sold_mbps(client)
     client.do("edit", preferences={"seed": 2})
