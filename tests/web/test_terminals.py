@@ -29,8 +29,8 @@ def test_browsers_learn_of_a_terminal_when_its_program_has_started() -> None:
     """Before the start, it could not accept the size and keys that a browser sends at once."""
 
     async def run() -> None:
-        told = []
-        terminals = TerminalList(lambda: told.append(terminals.snapshot().terminals))
+        snapshots = []
+        terminals = TerminalList(lambda: snapshots.append(terminals.snapshot().terminals))
         terminal = terminals.new("id", "h1")
         assert terminals.snapshot().terminals == ()
         terminal.begin(
@@ -41,7 +41,7 @@ def test_browsers_learn_of_a_terminal_when_its_program_has_started() -> None:
             size=(24, 80),
         )
         await asyncio.sleep(0)
-        assert told == [(terminal.info(),)]
+        assert snapshots == [(terminal.info(),)]
 
     with ThreadPoolExecutor(1) as thread:  # Playwright may have a running event loop in this thread
         thread.submit(asyncio.run, run()).result()
