@@ -65,13 +65,13 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
     """The check of a lesson lets time pass for a minute."""
     real = RealClock()
     monkeypatch.setattr(worker, "time", real)
-    told: list[Clock] = []
+    progress: list[Clock] = []
     looks: list[int] = []
     network_worker = NetworkWorker(
         lambda: StandIn(real),  # type: ignore[arg-type, return-value]
         on_running=lambda network: None,
         on_ended=lambda died: None,
-        on_clock=told.append,
+        on_clock=progress.append,
         every=lambda network: looks.append(network.now_ns),
     )
     network_worker.start()
@@ -85,7 +85,7 @@ def test_the_clock_is_reported_while_a_call_lets_time_pass(monkeypatch: pytest.M
     looks_meanwhile = network_worker.submit(order).result()
     network_worker.end()
     assert network_worker.join(PATIENCE_S)
-    moving = [clock for clock in told if clock.is_moving and clock.now_ns]
+    moving = [clock for clock in progress if clock.is_moving and clock.now_ns]
     assert [clock.now_ns // SECOND_NS for clock in moving] == [*range(6, 61, 6)]
     assert moving[-1].speed == pytest.approx(1)
     assert looks_meanwhile == 0  # while an order runs, nothing else uses the network
@@ -100,11 +100,11 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
                 self.on_building(500 * done, 9000)
             return self
 
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     ended: list[BaseException | None] = []
 
     def hear(done: int, of: int) -> None:
-        told.append((done, of))
+        progress.append((done, of))
         if done == 1000:
             network_worker.end()
 
@@ -118,7 +118,7 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
     )
     network_worker.start()
     assert network_worker.join(PATIENCE_S)
-    assert told == [(0, 9000), (500, 9000), (1000, 9000)]
+    assert progress == [(0, 9000), (500, 9000), (1000, 9000)]
     assert ended == [None]
 
 
