@@ -124,7 +124,7 @@ def _announce(roster: Roster, links: Path, url: str) -> None:
     if os.geteuid() == 0 and not all(it.user for it in roster.participants):
         print(
             "wanlab: students' networks run as root; a column `user` in students.csv gives each "
-            "student a user of their own (see docs/class.md)",
+            "student a separate user (see docs/class.md)",
             file=sys.stderr,
         )
     print(
