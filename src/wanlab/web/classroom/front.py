@@ -41,7 +41,7 @@ UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent
 def front_protocol(cookie_name: str, find_server: FindServer) -> type[FrontProtocol]:
     """Return the class of a hub's connections.
 
-    uvicorn makes its connections from a class, with arguments of its own, so the hub's settings are
+    uvicorn makes its connections from a class, with its own arguments, so the hub's settings are
     attributes of the class.
     """
     attributes = {"cookie_name": cookie_name, "find_server": staticmethod(find_server)}
