@@ -161,9 +161,8 @@ def test_a_loop_without_stp_sends_its_controller_few_packets(
         return [int(number) for number in re.findall(r"data_segs_in:(\d+)", sockets)]
 
     before = messages()
-    net["h1"].start(
-        "ping -c 1 -W 1 10.0.0.99"
-    )  # broadcasts ARP requests for an address that no host has
+    # No host has this address, so h1 broadcasts ARP requests.
+    net["h1"].start("ping -c 1 -W 1 10.0.0.99")
     net.run_for("200ms")
     sent = [after - count for after, count in zip(messages(), before, strict=True)]
     assert len(sent) == 2
