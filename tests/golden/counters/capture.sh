@@ -1,10 +1,10 @@
 #!/bin/sh
-# Takes the outputs in this folder from the tools and the kernel of the computer it runs on.
+# Captures the outputs in this folder from the tools and the kernel of this computer.
 #
 #     h1 -------- s1-eth1 [ bridge s1 ] s1-eth2 -------- h3        h2 -------- s1-eth3
 #
 # Run it as root: `unshare --net --mount ./capture.sh FOLDER`. It touches nothing outside its namespaces
-# and FOLDER. The queue (tbf, 50 Mbit/s) stands at s1-eth2, as in Lab 14.
+# and FOLDER. The queue (tbf, 50 Mbit/s) is at s1-eth2, as in Lab 14.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
@@ -57,7 +57,7 @@ wait
 server; at h1 iperf3 -c 10.0.0.3 -t 2 -i 1 -C bbr -P 3 -J > iperf3_tcp_streams.json &
 sleep 0.8
 at h1 python3 "$here/dump.py" tcp tcp_bbr.bin
-TCPDIAG_FILE=tcp_bbr.bin ss -tin > tcp_bbr.txt # what ss understands from the same bytes
+TCPDIAG_FILE=tcp_bbr.bin ss -tin > tcp_bbr.txt # the output of ss for the same bytes
 wait
 server; at h1 iperf3 -c 10.0.0.3 -t 1 -i 0.5 -R -J > iperf3_tcp_reverse.json
 server; at h1 iperf3 -c 10.0.0.3 -t 1 -i 0.5 -u -b 80M -J > iperf3_udp.json

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes the outputs that need every queue and congestion control: run as init of the embedded kernel,
+# Captures the outputs that need every queue and congestion control; runs as init of the embedded kernel:
 #
 #     linux time-travel=inf-cpu mem=1G root=/dev/root rootfstype=hostfs rootflags=/ rw
 #         init=$PWD/capture_queues.sh OUT=FOLDER con0=fd:0,fd:1 con=null quiet </dev/null
@@ -15,7 +15,7 @@ mount -t tmpfs run /run
 cd "$OUT" || exit
 ip link set lo up
 sysctl -qw net.ipv4.tcp_ecn=1
-sleep 10 # ping takes a smaller uptime for "never sent"
+sleep 10 # ping mistakes a smaller uptime for "never sent"
 number=0
 while read -r kind options; do
     number=$((number + 1))

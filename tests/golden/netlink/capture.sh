@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `ip` says to the kernel, as hexadecimal lines: unshare -n sh capture.sh > links.txt
+# Print the messages that `ip` sends to the kernel in hexadecimal: unshare -n sh capture.sh > links.txt
 set -e
 ip link set lo up
 capture() {
