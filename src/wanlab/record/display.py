@@ -103,7 +103,7 @@ def _range(column: Column) -> tuple[str, str, str]:
 
 
 def _one_source(measurements: Table) -> Table:
-    """Return the rows of one source: of the one with the most rows, or the last of several."""
+    """Return the rows of the source with the most rows; of several such sources, the last."""
     rows = measurements
     for name in LABELS:
         if name in rows and isinstance(rows[name], tuple) and len(rows):

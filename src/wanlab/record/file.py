@@ -70,7 +70,7 @@ def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = Fal
 
 
 def read(folder: str | os.PathLike[str]) -> Record:
-    """Read a record; raise RecordError if the folder is not exactly what `write` wrote."""
+    """Read a record; raise RecordError if a part of the folder was changed, added or removed."""
     folder = Path(folder)
     index = _read_index(folder)
     _refuse_unlisted(folder, index)
@@ -80,7 +80,7 @@ def read(folder: str | os.PathLike[str]) -> Record:
             {name: _read_table(_table_path(folder, name)) for name in index["tables"]},
             {name: _raw_path(folder, name).read_bytes() for name in index["raw"]},
         )
-        # The digest is that of the provenance as written: an older wanlab knew fewer keys.
+        # The digest is over the provenance as written: an older wanlab knew fewer keys.
         written = as_text(index["provenance"])
     except (KeyError, TypeError) as error:
         raise RecordError(f"{folder / _INDEX} is malformed: {error!r}") from error
@@ -95,7 +95,7 @@ def read(folder: str | os.PathLike[str]) -> Record:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether all parts of a record are there and none was cut. Reads little; see `read` for more."""
+    """Whether all parts of a record exist and none was cut short. `read` checks more, but is slower."""
     try:
         index = _read_index(folder)
         return all(_is_parquet(_table_path(folder, name)) for name in index["tables"]) and all(
@@ -106,7 +106,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def _is_parquet(path: Path) -> bool:
-    """A Parquet file begins and ends with the same four bytes."""
+    """Whether a file begins and ends with the four bytes that mark a whole Parquet file."""
     with path.open("rb") as file:
         first = file.read(len(PARQUET_MARK))
         file.seek(-len(PARQUET_MARK), os.SEEK_END)
@@ -216,7 +216,7 @@ def _read_index(folder: Path) -> _Index:
 
 
 def _refuse_unlisted(folder: Path, index: _Index) -> None:
-    """Refuse tables and raw outputs that the index does not list: `write` did not put them there."""
+    """Raise RecordError for tables and raw outputs that the index does not list."""
     unlisted = {path.stem for path in folder.glob("*.parquet")} - set(map(str, index["tables"]))
     unlisted |= {f"raw/{path.name}" for path in folder.glob("raw/*")} - {
         f"raw/{name}" for name in index["raw"]

@@ -1,7 +1,7 @@
 """The origin of a record: everything needed to judge and to reproduce it.
 
-A provenance holds no wall-clock time and no path of the computer, so the same experiment has the same
-provenance everywhere.
+A provenance contains no wall-clock time and no path of the computer, so the same experiment has the
+same provenance everywhere.
 """
 
 import json
@@ -22,7 +22,7 @@ class Provenance:
     topology: str = ""
     """The topology as the text of a file."""
     commands: tuple[str, ...] = ()
-    """The commands in order, each behind its node: "h1$ iperf3 -c h3"."""
+    """The commands in order, each after its node: "h1$ iperf3 -c h3"."""
     seed: int | None = None
     machine: str = ""
     """embedded: our own kernel. native: the computer's."""
@@ -30,7 +30,7 @@ class Provenance:
     kernel_manifest: str = ""
     """Hash of the kernel's manifest; empty on the computer's own kernel."""
     tools: Mapping[str, str] = field(default_factory=dict)
-    """Versions of the tools that measured: `{"iperf3": "3.12"}`."""
+    """The versions of the measuring tools: `{"iperf3": "3.12"}`."""
     clock: str = ""
     wire: str = ""
     nic: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def as_text(data: object) -> str:
 
 
 def refuse_unknown(what: str, data: Mapping[str, object], known: set[str]) -> None:
-    """Refuse unknown keys: they may change the meaning of the known ones."""
+    """Raise RecordError for unknown keys, which may change the meaning of the known ones."""
     if unknown := sorted(data.keys() - known):
         raise RecordError(
             f"{what} has keys that this version does not know: {', '.join(unknown)}",

@@ -1,6 +1,6 @@
 """Tables of measurements, with units.
 
-A record is a provenance, some tables, and the raw outputs of the tools the tables were read from:
+A record is a provenance, some tables, and the raw outputs of the tools from which tables were read:
 
     record ---- provenance     topology, seed, kernel, commands, versions, warnings
            |--- tables         "qdisc":  time_ns | device | kind | backlog_bytes | drops
@@ -45,7 +45,7 @@ Values = Array | tuple[str, ...]
 Columns = Mapping[str, Iterable[object]]
 """Arrays or sequences, by the names of their columns."""
 
-# The words in names of columns that are units, and how each is written on an axis.
+# The words in names of columns that are units, and the text of each unit on an axis.
 UNITS = {
     "ns": "ns",
     "us": "us",
@@ -64,7 +64,7 @@ UNIT_KEY = b"unit"
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 TIME_COLUMNS = ("time_ns", "time_s", "start_s")
 
-# Names become names of files, on any file system.
+# Names become file names, which must be valid on any file system.
 _NAMES = {
     "table": re.compile(r"[a-z][a-z0-9_-]*"),
     "raw output": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
@@ -88,7 +88,8 @@ class Series:
     def rate(self) -> "Series":
         """Return the rate of a counter between its readings: bytes become bit/s, counts become 1/s.
 
-        Each value has the time of the end of its interval; of readings at one moment the last counts.
+        Each value has the time of the end of its interval. Only the last of several readings at one
+        time counts.
         """
         factor, unit = (8.0, "bit/s") if self.unit == "B" else (1.0, f"{self.unit or '1'}/s")
         last = np.append(np.diff(self.times_s) > 0, True)[: len(self.times_s)]
@@ -107,7 +108,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, values: Iterable[object], unit: str | None = None) -> "Column":
-        """Make a column of any array or sequence; None in it is a missing number."""
+        """Make a column of any array or sequence; None means a missing number."""
         return cls(name, unit_of(name) if unit is None else unit, _values(name, values))
 
     def __post_init__(self) -> None:
@@ -161,8 +162,8 @@ class Table:
     def of(cls, columns: Columns, units: Mapping[str, str] | None = None) -> "Table":
         """Make a table of arrays or sequences by name; `units` overrides the units of names."""
         units = units or {}
-        if odd := sorted(units.keys() - columns.keys()):
-            raise RecordError(f"there is a unit but no column for {', '.join(odd)}")
+        if unknown := sorted(units.keys() - columns.keys()):
+            raise RecordError(f"there is a unit but no column for {', '.join(unknown)}")
         return cls(
             tuple(Column.of(name, values, units.get(name)) for name, values in columns.items())
         )
@@ -171,12 +172,12 @@ class Table:
     def from_rows(
         cls, rows: Sequence[Mapping[str, object]], units: Mapping[str, str] | None = None
     ) -> "Table":
-        """Make a table of rows that all have the same keys; None is a missing number."""
+        """Make a table of rows that all have the same keys; None means a missing number."""
         names = list(rows[0]) if rows else []
         for number, row in enumerate(rows):
             if row.keys() != rows[0].keys():
-                odd = ", ".join(sorted(row.keys() ^ rows[0].keys()))
-                raise RecordError(f"row {number} of a table does not fit the first one: {odd}")
+                keys = ", ".join(sorted(row.keys() ^ rows[0].keys()))
+                raise RecordError(f"row {number} of a table does not fit the first one: {keys}")
         return cls.of({name: [row[name] for row in rows] for name in names}, units)
 
     @property
@@ -206,7 +207,7 @@ class Table:
         return list(dict.fromkeys(_plain(self[name])))
 
     def where(self, **equal: object) -> "Table":
-        """Return the rows in which each named column has the given value."""
+        """Return the rows in which each of these columns has this value."""
         keep = np.ones(len(self), dtype=bool)
         for name, wanted in equal.items():
             keep &= np.fromiter((value == wanted for value in _plain(self[name])), bool, len(self))
@@ -298,7 +299,7 @@ class Record:
         return name in self.tables
 
     def __repr__(self) -> str:
-        """Return one line: a record holds megabytes, and its topology and commands are long, too."""
+        """Return one line. (The content of a record would fill many pages.)"""
         tables = ", ".join(f"{name} {len(table)} rows" for name, table in self.tables.items())
         parts = [tables or "no tables"]
         if self.raw:
@@ -311,12 +312,12 @@ class Record:
         return f"Record({'; '.join(parts)})"
 
     def digest(self) -> str:
-        """Return the SHA-256 of all content, in hexadecimal. Two runs agree if their digests do."""
+        """Return the SHA-256 of all content, in hexadecimal. Equal records have equal digests."""
         return content_digest(self.provenance.to_json(), self.tables, self.raw)
 
 
 def content_digest(provenance: str, tables: Mapping[str, Table], raw: Mapping[str, bytes]) -> str:
-    """Return the digest of a record with this text of a provenance."""
+    """Return the digest of a record, given its provenance as text."""
     digest = hashlib.sha256()
 
     def add(part: bytes) -> None:
@@ -350,7 +351,7 @@ def _optional(library: str) -> Iterator[None]:
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse the name of a "table" or a "raw output" that cannot be the name of its file."""
+    """Raise RecordError if the name of a "table" or a "raw output" cannot be a file name."""
     if not _NAMES[kind].fullmatch(name):
         raise RecordError(
             f"{name!r} cannot be the name of a {kind}",
@@ -387,5 +388,5 @@ def _values(name: str, values: Iterable[object]) -> Values:
 
 
 def _plain(values: Values) -> Sequence[Any]:
-    """Return values as Python objects, which compare and hash as one expects."""
+    """Return values as Python objects, which compare and hash by value."""
     return values.tolist() if isinstance(values, np.ndarray) else values
