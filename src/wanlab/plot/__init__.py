@@ -8,8 +8,8 @@
     ]
     plot.save(plot.timeline(panels, title="1 BDP"), "timeline.pdf")
 
-A chart function turns a record into a panel; `timeline`, `comparison` and `overlay` put panels
-together; `save` writes PDF, SVG or PNG: the same figure always gives the same bytes.
+A chart function turns a record into a panel. `timeline`, `comparison` and `overlay` combine panels.
+`save` writes PDF, SVG or PNG; the same figure always gives the same bytes.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ _UNITS = {
 # iperf3 counts these over an interval; its other columns are states at the interval's end.
 _INTERVAL_COLUMNS = {"bytes", "bits_per_second", "retransmits", "packets", "lost_packets"}
 
-# A mean over fewer segments than this may exceed the link's rate by counting one segment too many:
-# of 1514 bytes, 66 are headers, which is as much as 3 segments in 64.
+# With fewer segments than this, one segment too many may raise a mean above the link's rate: the
+# headers are 66 of 1514 bytes, as much as 3 segments in 64.
 _MIN_SEGMENTS = 64
 
 # Connections that carry less than this share of the busiest one are not drawn: they only control
@@ -43,7 +43,7 @@ _MIN_SHARE = 0.01
 def throughput(record: Record, *, table: str = "iperf3", unit: str = "Mbit/s") -> Panel:
     """Return the throughput of each stream in each interval.
 
-    From a table of TCP states ("tcp") it is the data delivered, averaged over a round trip.
+    For a table of TCP states ("tcp") it is the delivery rate, averaged over a round trip.
     """
     series = [
         (label, steps(flow, "bits_per_second"))
@@ -188,7 +188,7 @@ def flows_of(table: Table) -> Iterator[tuple[str, Table]]:
 
 
 def _volume(flow: Table) -> float:
-    """Return the bytes that a flow got acknowledged, or its number of rows if that is unknown."""
+    """Return the acknowledged bytes of a flow, or its number of rows if they are unknown."""
     if "bytes_acked" in flow:
         return float(np.max(np.asarray(flow["bytes_acked"])))
     return len(flow)
@@ -210,10 +210,10 @@ def delivery_rate(flow: Table) -> Series:
     """Return the rate at which a flow's data arrived, from its sender's states (table "tcp").
 
     `bytes_acked` grows by a whole window at once when a lost segment has been repaired, so its rate
-    would exceed the link's. `delivered_packets` also counts what arrived behind the hole, as selective
-    acknowledgements report it (tcp_sock.delivered, net/ipv4/tcp_rate.c). The curve is its growth, in
-    mean segments of the flow, over the last round trip, and over no fewer than 64 segments: counting
-    whole segments in shorter intervals would exceed the link's rate, too.
+    would exceed the link's. `delivered_packets` also counts data that arrived after the lost segment,
+    from selective acknowledgements (tcp_sock.delivered, net/ipv4/tcp_rate.c). The curve is its
+    growth, in mean segments of the flow, over the last round trip, and over no fewer than 64
+    segments: counting whole segments in shorter intervals would exceed the link's rate, too.
     """
     acked = flow.series("bytes_acked")
     if "delivered_packets" not in flow or len(flow) < 2:

@@ -6,9 +6,9 @@
                    time                   same scale
              timeline                     comparison
 
-Nothing here uses pyplot: a figure is an object, and drawing one leaves no global state behind. The
+Nothing here uses pyplot: a figure is an object, and drawing it leaves no global state behind. The
 look of a figure does not depend on the user's matplotlibrc. Lines differ in dashes as well as in
-colour, so that they can be told apart in black and white.
+colour, so that they can be distinguished in black and white.
 """
 
 import io
@@ -31,7 +31,7 @@ from wanlab.errors import WanlabError
 from wanlab.plot.panel import Limit, Line, Panel, cumulative, decimate
 
 LineStyle = dict[str, Any]
-"""Arguments and settings of matplotlib, of various types."""
+"""Arguments or settings of matplotlib, by name."""
 
 _STYLE: LineStyle = {
     "figure.constrained_layout.use": True,
@@ -117,7 +117,7 @@ def comparison(
 def distribution(
     panels: Sequence[Panel], *, title: str = "", is_logarithmic: bool = False
 ) -> Figure:
-    """Draw the empirical CDF of each panel's lines, over a logarithmic axis if asked to."""
+    """Draw the empirical CDF of each panel's lines; with `is_logarithmic`, over a logarithmic axis."""
     if not panels:
         raise WanlabError("there is nothing to draw", "pass at least one panel")
     columns = min(len(panels), 2)
@@ -173,8 +173,8 @@ def overlay(runs: Mapping[str, Sequence[Panel]]) -> list[Panel]:
 def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -> None:
     """Write the figure as .pdf, .svg or .png; the same figure always gives the same bytes.
 
-    A `quick` PDF takes a third of the time: it embeds Type 3 fonts, which look the same, but which
-    drawing programs and some publishers do not accept.
+    A `quick` PDF takes a third of the time. It embeds Type 3 fonts, which look the same, but drawing
+    programs and some publishers do not accept them.
     """
     path = Path(path)
     if path.suffix not in _METADATA:
@@ -289,7 +289,7 @@ def _line_style(number: int, count: int, *, points: int) -> LineStyle:
 
 
 def _scale(group: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """Give the group one vertical scale, from 0 (or below) to a little above the highest value."""
+    """Give all axes the same vertical scale, from 0 (or below) to a little above the highest value."""
     lines = [line.values for panel in panels for line in panel.lines]
     limits = [limit.value for panel in panels for limit in panel.limits]
     values = np.concatenate([[0.0], limits, *lines])

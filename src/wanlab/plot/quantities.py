@@ -4,8 +4,8 @@
     quantities.panels({"1 BDP": first, "10 BDP": second})            the lines of several runs
     quantities.available(record)                                     the names of its quantities
 
-A quantity finds its columns itself: the throughput comes from iperf3 if it ran, and otherwise from the
-data that TCP got acknowledged. "TABLE.COLUMN" names any column of numbers.
+A quantity finds its columns itself: the throughput comes from iperf3 if it ran, and otherwise from TCP's
+acknowledged data. "TABLE.COLUMN" names any column of numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Curve:
 
 
 class Tables(Protocol):
-    """A record, or the tables that exist so far."""
+    """The tables of a record, or of a measurement that is not finished."""
 
     def __getitem__(self, name: str, /) -> Table: ...
 
@@ -48,7 +48,7 @@ Finder = Callable[[Tables], Iterator[Curve]]
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something to draw. A usual quantity is drawn by default."""
+    """A quantity that can be drawn. A usual quantity is drawn by default."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Quantity:
     is_shown_if_zero: bool = True
 
 
-# -- how to find each quantity ----------------------------------------------------------------------
+# -- the columns of each quantity -------------------------------------------------------------------
 
 
 def _throughput(record: Tables) -> Iterator[Curve]:
@@ -86,7 +86,7 @@ def _rtt(record: Tables) -> Iterator[Curve]:
 
 
 def _rttvar(record: Tables) -> Iterator[Curve]:
-    """Leave out values from before the first RTT sample: they are the kernel's initial 250 ms."""
+    """Leave out values before the first RTT sample, which are the kernel's initial 250 ms."""
     if _has(record, "tcp", "rttvar_us"):
         for label, flow in flows_of(record["tcp"]):
             series = flow.series("rttvar_us")

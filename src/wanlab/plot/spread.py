@@ -7,9 +7,9 @@
 
 **The band** is the 95 % confidence interval of the mean, from n runs with different seeds:
 mean +- t(n-1) s / sqrt(n), with Student's t because n is small (Jain, The Art of Computer Systems
-Performance Analysis, ch. 13). It says how much another set of seeds would move the mean, and nothing
+Performance Analysis, ch. 13). It shows how much another set of seeds would move the mean, and nothing
 about errors that all runs share. A single run has no band; identical runs have one of width zero.
-Where the interval reaches beyond what is possible, as it may with few runs, the band is clipped.
+Where the interval contains impossible values, as it may with few runs, the band is clipped.
 """
 
 from __future__ import annotations
@@ -104,9 +104,10 @@ def spread(
     warnings: Sequence[str] = (),
     bounds: Bounds | None = None,
 ) -> Figure:
-    """Draw a line through each group's means, with confidence bands; points and bars over words.
+    """Draw a line through each group's means, with confidence bands.
 
-    The bands end at the `bounds` of their group and tick: no throughput is above the link's rate.
+    If the ticks are words, draw points with error bars instead. The bands end at the `bounds` of their
+    group and tick, such as the link's rate for a throughput.
     """
     figure, axes = _figure(groups, title, warnings)
     with style():
@@ -122,7 +123,7 @@ def spread(
             low = np.maximum(means[known] - half, np.minimum(possible[known, 0], means[known]))
             high = np.minimum(means[known] + half, np.maximum(possible[known, 1], means[known]))
             colour = line["color"]
-            if not x.is_measured:  # no line, because nothing lies between two words
+            if not x.is_measured:  # no line: there are no values between two words
                 offset = (number - (len(groups) - 1) / 2) * GROUP_OFFSET
                 axes.errorbar(
                     places + offset,
