@@ -70,7 +70,7 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
     lines = data.splitlines(keepends=True)
     wrong = {
         "none": (b"", "has no whole line"),
-        "edited": (data.replace(b"hello", b"howdy"), "is not as it was recorded"),
+        "edited": (data.replace(b"hello", b"howdy"), "has been changed"),
         "text": (b"hello\n", "is not a session file"),
         "newer": (
             json.dumps({"session": {"format": 99, "wanlab": "99"}}).encode() + b"\n",

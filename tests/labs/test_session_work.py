@@ -122,7 +122,7 @@ def test_an_honest_session_gets_its_points_and_a_truncated_one_those_of_its_rest
     assert report["points"] == 0
     assert report["notes"][0].startswith("the session file was cut short at ")
 
-    with pytest.raises(SessionError, match="is not as it was recorded"):
+    with pytest.raises(SessionError, match="has been changed"):
         parse(content.replace(b"100mbit", b"101mbit"), "s.wanlab")
 
 

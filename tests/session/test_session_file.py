@@ -112,9 +112,7 @@ def test_an_edited_line_is_named(recorder: SessionRecorder) -> None:
     recorder.note("step", 2)
     assert recorder.path is not None
     data = recorder.path.read_bytes().replace(b'"step":1', b'"step":3')
-    with pytest.raises(
-        SessionError, match="line 2 is not as it was recorded: its checksum is wrong"
-    ):
+    with pytest.raises(SessionError, match="line 2 has been changed: its checksum is wrong"):
         parse(data, "s")
 
 
@@ -123,7 +121,7 @@ def test_a_removed_line_is_noticed(recorder: SessionRecorder) -> None:
     recorder.note("step", 2)
     assert recorder.path is not None
     lines = recorder.path.read_bytes().splitlines(keepends=True)
-    with pytest.raises(SessionError, match="line 2 is not as it was recorded"):
+    with pytest.raises(SessionError, match="line 2 has been changed"):
         parse(lines[0] + lines[2], "s")
 
 

@@ -1,10 +1,10 @@
-"""Session files: everything that went into a machine, with its instant, and what came out.
+"""Session files: all input and output of a machine, each with its time.
 
-lines     one line of the file: frames as JSON, and the chain of checksums
-files     the working folder as it was at the start: kept in the file, and restored from it
-recorder  writes a session file while a machine runs
-recorded  reads one
-comparison  finds the first difference between what was recorded and what a replay says
+lines       one line of the file: frames as JSON, and the chain of checksums
+files       the working folder at the start: writes it into the file, and restores it
+recorder    writes a session file while a machine runs
+recorded    reads a session file
+comparison  finds the first difference between a recording and its replay
 
 `docs/sessions.md` describes the format. Performing a session again is `wanlab.network.replay`.
 """

@@ -1,7 +1,7 @@
 """Compares the frames that a machine sends in a replay with the recorded ones, one by one.
 
-Resources that processes used (memory, page faults) are not compared: they depend on the lengths of
-paths. Nor are digests of programs, which differ between computers.
+The resources of processes (memory, page faults) are not compared, because they depend on the lengths
+of paths. Digests of programs are not compared either, because they differ between computers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Difference:
     at_ns: int
     """On the machine's clock."""
     terminal: str
-    """Which process it is: "h1: ping h2"; empty for the machine itself."""
+    """The name of the process, "h1: ping h2"; "" for the machine itself."""
     recorded: str
     replayed: str
 
@@ -39,7 +39,7 @@ class SessionComparison:
         self._names: dict[int, str] = {}
         self._calls: dict[int, str] = {}
         self.compared = 0
-        """How many frames were equal."""
+        """The number of equal frames so far."""
 
     @staticmethod
     def _frames(session: RecordedSession) -> Iterator[ReceivedFrame]:
@@ -63,7 +63,9 @@ class SessionComparison:
             return  # the recording of a killed session ends early
         is_digest = "sha256" in expected.plain
         plain = frame_to_plain(frame, keeps_body=not is_digest)
-        if expected.at_ns == at_ns and self._essence(expected.plain) == self._essence(plain):
+        if expected.at_ns == at_ns and self._compared_part(expected.plain) == self._compared_part(
+            plain
+        ):
             self.compared += 1
             return
         self.difference = Difference(
@@ -74,7 +76,7 @@ class SessionComparison:
         )
 
     def ended(self, at_ns: int) -> None:
-        """End the comparison. A recorded frame before `at_ns` that has not come is a difference."""
+        """End the comparison. A recorded frame before `at_ns` that is missing is a difference."""
         if self.difference is not None:
             return
         expected = next(self._expected, None)
@@ -86,7 +88,7 @@ class SessionComparison:
                 "nothing",
             )
 
-    def _essence(self, plain: Line) -> Line:
+    def _compared_part(self, plain: Line) -> Line:
         if "ended" in plain:
             return {"ended": plain["ended"], "status": plain["body"]["status"]}
         if self._calls.get(plain.get("reply", 0)) in COMPUTER_CALLS:

@@ -6,7 +6,8 @@
     {"link": "latest", "to": "results"}
     {"content": "<sha256>", "gzip": "<base64>"}       once for all files with this content
 
-All files are recorded, or none: a folder with some of its files never existed.
+Either all files are recorded or none, because a replay with some of them would run in a folder that
+never existed.
 """
 
 from __future__ import annotations
@@ -25,29 +26,32 @@ MAX_ENTRIES = 2000
 MAX_BYTES = 32 << 20
 SUFFIX = ".wanlab"
 STATE_FOLDER = ".wanlab"
-"""Where `wanlab web` keeps its state, the secret of its address included."""
-COMPRESSION = 1  # the machine waits meanwhile
+"""The folder in which `wanlab web` keeps its state, including the secret of its address."""
+COMPRESSION = 1  # fast, because the machine waits meanwhile
 PERMISSIONS = 0o7777
 FILE_PERMISSIONS = 0o777
 """Permissions that restored files may have: a stranger's set-user-ID program must not become ours."""
 
 
-class TooMuch(Exception):  # noqa: N818  (an answer, not an error)
+class TooMuch(Exception):  # noqa: N818  (a reason, not an error)
     """The folder has more files or bytes than a session file may contain."""
 
 
 def folder_lines(folder: Path) -> list[Line]:
-    """Return the lines that describe a folder, parents first. TooMuch, or OSError if it cannot be
-    read. Only the names are noted of session files, which would contain each other, and of wanlab's
-    own state, which has secrets that a session file would carry to whoever gets it."""
+    """Return the lines that describe a folder, parents first.
+
+    The content of two kinds of files is left out: session files would contain each other, and wanlab's
+    state contains secrets that must not get into a session file. TooMuch if the folder is too large,
+    OSError if it cannot be read.
+    """
     lines: list[Line] = []
     contents: dict[str, bytes] = {}
     total_bytes = 0
     for path in _walk(folder):
         if len(lines) == MAX_ENTRIES:
             raise TooMuch(f"it has more than {MAX_ENTRIES} files and folders")
-        place = path.relative_to(folder)
-        name = str(place)
+        relative_path = path.relative_to(folder)
+        name = str(relative_path)
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
             lines.append({"link": name, "to": str(path.readlink())})
@@ -56,7 +60,7 @@ def folder_lines(folder: Path) -> list[Line]:
         if stat.S_ISDIR(status.st_mode):
             lines.append({"folder": name, **about})
         elif stat.S_ISREG(status.st_mode):
-            is_left_out = path.suffix == SUFFIX or STATE_FOLDER in place.parts
+            is_left_out = path.suffix == SUFFIX or STATE_FOLDER in relative_path.parts
             total_bytes += 0 if is_left_out else status.st_size
             if total_bytes > MAX_BYTES:
                 raise TooMuch(f"its files have more than {MAX_BYTES >> 20} MiB")
@@ -67,8 +71,10 @@ def folder_lines(folder: Path) -> list[Line]:
 
 
 def upload_lines(folder: Path, file: Path) -> list[Line]:
-    """Return the lines that describe a file which was written during a session. ValueError if it is
-    not in the folder."""
+    """Return the lines that describe a file which was written during a session.
+
+    ValueError if it is not in the folder.
+    """
     name, status, data = str(file.relative_to(folder)), file.stat(), file.read_bytes()
     about = {"mode": status.st_mode & PERMISSIONS, "mtime_ns": status.st_mtime_ns}
     return [{"file": name, **about, "sha256": digest(data)}, _content_line(digest(data), data)]
@@ -94,8 +100,10 @@ def _content_of(folder: Path) -> Iterator[Path]:
 
 
 def restore(lines: Iterable[Line], folder: Path) -> None:
-    """Make the files that the lines describe, in an empty folder. ValueError if one lies outside of
-    it, or if a content is missing."""
+    """Make the files that the lines describe, in an empty folder.
+
+    ValueError if one is outside the folder, or if its content is missing or has been changed.
+    """
     lines = list(lines)
     contents = {str(line["content"]): line["gzip"] for line in lines if "content" in line}
     times: list[tuple[Path, int, int]] = []
@@ -116,7 +124,7 @@ def restore(lines: Iterable[Line], folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_content(contents, str(line["sha256"])))
         times.append((path, int(line["mode"]) & permissions, int(line["mtime_ns"])))
-    for path, mode, mtime_ns in reversed(times):  # a folder after what is in it
+    for path, mode, mtime_ns in reversed(times):  # a folder after its content
         path.chmod(mode)
         os.utime(path, ns=(mtime_ns, mtime_ns))
 

@@ -1,13 +1,13 @@
-"""A line of a session file: a JSON object, and how a frame of the channel is written in one.
+"""A line of a session file: a JSON object with frames of the channel.
 
     {"at": 10000000000, "in": [{"input": 7, "text": "ls\\n"}], "sum": "5c0e6a81b0f2"}
     {"at": 10000021000, "out": {"output": 7, "text": "a.txt\\n"}, "sum": "93a2b5c8d1ee"}
 
-A frame's first key is its kind, with its number; then follows its body as JSON ("body"), as text, or in
-base64. Of measured data only the SHA-256 and the length are kept ("sha256", "bytes").
+A frame's first key is its kind, with its number. Its body follows as JSON ("body"), as text, or in
+base64. For measured data, only the SHA-256 and the length are stored ("sha256", "bytes").
 
-"sum" is a checksum of the line and of all lines before it. It finds accidents and edits by hand; it is
-no signature.
+"sum" is a checksum of the line and of all lines before it. It detects damage and edits by hand, but is
+not a signature.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_line(values: Line, sum_before: str) -> tuple[bytes, str]:
 
 
 def read_line(line: bytes, sum_before: str) -> tuple[Line, str]:
-    """Return a line's values and its checksum. ValueError if it is no line or has been changed."""
+    """Return a line's values and its checksum. ValueError if it is malformed or has been changed."""
     text, separator, rest = line.rpartition(b',"sum":"')
     checksum = rest[:SUM_DIGITS].decode(errors="replace")
     if not separator or rest[SUM_DIGITS:] != b'"}\n':
@@ -52,7 +52,7 @@ def _checksum(sum_before: str, text: bytes) -> str:
 
 
 def frame_to_plain(frame: Frame, *, keeps_body: bool = True) -> Line:
-    """Return a frame as JSON. Without `keeps_body` its body is only known by its digest."""
+    """Return a frame as JSON. Without `keeps_body` the digest of its body stands for the body."""
     plain: Line = {frame.kind.name.lower(): frame.number}
     if not keeps_body:
         return {**plain, "sha256": digest(frame.body), "bytes": len(frame.body)}

@@ -1,7 +1,7 @@
 """Reads a session file.
 
-A file that was cut short, as by a kill, is read up to its last whole line. A file that was edited is
-refused, with the number of the first line whose checksum is wrong.
+If a file was cut short, because wanlab was killed, it is read up to its last whole line. If a file was
+edited, it is refused, with the number of the first line whose checksum is wrong.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SentPiece:
 
 @dataclass(frozen=True)
 class ReceivedFrame:
-    """A frame from the agent, as JSON; of some bodies only the digest was recorded."""
+    """A frame from the agent, as JSON; for some frames only the digest of the body was recorded."""
 
     at_ns: int
     plain: Line
@@ -45,7 +45,8 @@ class ReceivedFrame:
 
 @dataclass(frozen=True)
 class Event:
-    """Something else that happened: `what` is "topology", "began", "step", "warning" or "end"."""
+    """An event that is not a frame: `what` is "topology", "began", "step", "process", "upload",
+    "unrepeatable" or "end"."""
 
     at_ns: int
     what: str
@@ -57,8 +58,8 @@ Moment = SentPiece | ReceivedFrame | Event
 
 @dataclass(frozen=True)
 class SessionIdentity:
-    """Tells whether sessions are the same: copies of a file have the same `id`, and sessions with the
-    same input at the same instants have the same `inputs`."""
+    """Identifies a session. Copies of a file have the same `id`; sessions with the same input at the
+    same instants have the same `inputs`."""
 
     id: str
     inputs: str
@@ -79,7 +80,8 @@ class RecordedSession:
 
     @property
     def epoch_ns(self) -> int:
-        """When the network's clock showed 0, on the machine's clock. SessionError if it never did."""
+        """Time 0 of the network's clock, on the machine's clock. SessionError if the network did not
+        start."""
         for moment in self.moments:
             if isinstance(moment, Event) and moment.what == "began":
                 return moment.at_ns
@@ -155,7 +157,7 @@ def read(path: str | Path) -> RecordedSession:
 
 
 def parse(data: bytes, source: str) -> RecordedSession:
-    """Read the content of a session file, which is called `source` in errors. SessionError."""
+    """Parse the content of a session file, which errors call `source`. SessionError if it is invalid."""
     lines = data.splitlines(keepends=True)
     is_cut = bool(lines) and not lines[-1].endswith(b"\n")
     if is_cut:
@@ -174,7 +176,7 @@ def parse(data: bytes, source: str) -> RecordedSession:
             if number == 1:
                 _explain_first_line(line, source)
             raise SessionError(
-                f"{source}: line {number} is not as it was recorded: {error}",
+                f"{source}: line {number} has been changed: {error}",
                 "a session file cannot be edited",
             ) from None
         values.append(line_values)
@@ -196,7 +198,7 @@ def parse(data: bytes, source: str) -> RecordedSession:
 
 
 def _explain_first_line(line: bytes, source: str) -> None:
-    """Raise SessionError if the first line says that this is no session file, or a newer one."""
+    """Raise SessionError if the first line shows that this is not a session file, or a newer one."""
     try:
         values = json.loads(line)
     except ValueError:
@@ -241,13 +243,13 @@ def _moments(lines: Sequence[Line]) -> Iterator[Moment]:
 
 
 class _CutFrames:
-    """Frames that were sent in several pieces, which are cut at the same bytes again."""
+    """Joins frames that were sent in several pieces, and cuts them at the same bytes again."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, int, tuple[Frame, ...]]] = []
 
     def add(self, at_ns: int, length: int, frames: tuple[Frame, ...]) -> list[SentPiece]:
-        """Return the pieces once they are whole frames."""
+        """Add a piece. Return all pieces when they are whole frames, otherwise nothing."""
         self._pieces.append((at_ns, length, frames))
         data = b"".join(encode(*frame) for _, _, frames in self._pieces for frame in frames)
         if sum(length for _, length, _ in self._pieces) > len(data):
@@ -257,6 +259,6 @@ class _CutFrames:
             sent.append(SentPiece(piece_at_ns, data[:piece_bytes], piece_frames))
             data = data[piece_bytes:]
         if data:
-            raise ValueError("frames that are longer than what was sent")
+            raise ValueError("its frames are longer than the bytes that were sent")
         self._pieces.clear()
         return sent

@@ -1,7 +1,7 @@
 """Writes a session file while a machine runs.
 
-Each line is written at once and by one call, so a session that is killed has all lines but the last.
-Recording happens on our side of the machine, while its time stands still: nothing in it can differ.
+Each line is written immediately by one call, so the file of a killed session lacks at most its last
+line. Recording happens outside the machine, while its time stands still, so it changes nothing inside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wanlab.errors import WanlabError
 from .lines import FIRST_SUM, Line, frame_to_plain, write_line
 
 MAX_KEPT_BYTES = 16 << 20
-"""Output of one process that is recorded whole; of further output, only digests."""
+"""The output of a process is recorded up to this length; of further output, only digests."""
 
 
 class SessionRecorder:
