@@ -73,7 +73,7 @@ def test_a_cpu_share_on_virtual_time_is_ignored_with_a_warning(start: Start) -> 
     shared = Host("h1", cpu=0.1, scheduler="rt")
     net = start(with_hosts(shared, Host("h2")))
     assert net.warnings == [
-        "h1: a share of the processors (cpu, cores, scheduler) means nothing on virtual time, "
+        "h1: processor limits (cpu, cores, scheduler) have no effect on virtual time, "
         "where computing takes no time"
     ]
     assert start(shapes.minimal()).warnings == []

@@ -130,7 +130,7 @@ except RequirementError as error:
     print(error.what)
 """
     with Network(Topology(), folder=tmp_path) as net:
-        assert run_inside(net, tmp_path, program) == "nothing here answers 'nothing'\n"
+        assert run_inside(net, tmp_path, program) == "unknown request 'nothing'\n"
 
 
 @pytest.mark.parametrize("request_line", ["no json", "[]", "{}", '"text"'])
