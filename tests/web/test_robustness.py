@@ -97,6 +97,26 @@ main()
 """
 
 
+def test_a_server_that_does_not_wait_for_its_browsers_ends_without_a_traceback(
+    tmp_path: Path,
+) -> None:
+    """A busy network keeps it waiting: a browser that leaves is asked for no more curves."""
+    with Server(tmp_path, program=[SLOW]) as server, server.connect_client():
+        assert server.end() == 0
+    assert "Traceback" not in "".join(server.said)
+
+
+SLOW = """
+import asyncio
+from wanlab.web.measurements import Measurements
+async def wait(measurements):
+    await asyncio.sleep(3600)
+Measurements.update_curves = wait
+from wanlab.cli import main
+main()
+"""
+
+
 @pytest.fixture
 def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
     """Return a function that opens connections whose request headers never end."""

@@ -103,7 +103,7 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
     progress: list[tuple[int, int]] = []
     ended: list[BaseException | None] = []
 
-    def hear(done: int, of: int) -> None:
+    def report(done: int, of: int) -> None:
         progress.append((done, of))
         if done == 1000:
             network_worker.end()
@@ -119,6 +119,35 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
     network_worker.start()
     assert network_worker.join(PATIENCE_S)
     assert progress == [(0, 9000), (500, 9000), (1000, 9000)]
+    assert ended == [None]
+
+
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_call_for_which_nobody_waits_any_more_does_not_end_the_network(
+    is_carried_out: bool,
+) -> None:
+    ended: list[BaseException | None] = []
+    called: list[str] = []
+    network_worker = NetworkWorker(
+        lambda: StandIn(RealClock()),  # type: ignore[arg-type, return-value]
+        on_running=lambda network: None,
+        on_ended=ended.append,
+        on_clock=lambda clock: None,
+        every=lambda network: None,
+    )
+    begun, go_on = threading.Event(), threading.Event()
+    network_worker.submit(lambda network: (begun.set(), go_on.wait(PATIENCE_S)))
+    given_up = network_worker.submit(lambda network: called.append("given up"))
+    network_worker.start()
+    assert begun.wait(PATIENCE_S)
+    assert given_up.cancel()
+    if is_carried_out:
+        go_on.set()
+        network_worker.submit(lambda network: called.append("next")).result(PATIENCE_S)
+    network_worker.end()
+    go_on.set()
+    assert network_worker.join(PATIENCE_S)
+    assert called == (["next"] if is_carried_out else [])
     assert ended == [None]
 
 

@@ -44,7 +44,8 @@ async def live_socket(socket: WebSocket) -> None:
         pass  # the browser, or the server, ends the connection
     finally:
         sender.cancel()
-        await laboratory.disconnect(browser)
+        with contextlib.suppress(asyncio.CancelledError):  # the server ends, and does not wait
+            await laboratory.disconnect(browser)
         with contextlib.suppress(asyncio.CancelledError):
             await sender
 

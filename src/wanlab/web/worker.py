@@ -126,7 +126,8 @@ class NetworkWorker:
             if self._life is not Life.RUNNING:
                 future.set_exception(NetworkStopped("the network is not running"))
                 return future
-            self._calls.append((functools.partial(_settle, future, call), future.set_exception))
+            perform = functools.partial(_settle, future, call)
+            self._calls.append((perform, functools.partial(_fail, future)))
         self._wake.set()
         return future
 
@@ -400,6 +401,8 @@ class NetworkWorker:
 
 def _settle(future: Future[Result], call: Callable[[Network], Result], network: Network) -> None:
     """Carry out a call and set its future. Raise again an exception that ends the network."""
+    if not future.set_running_or_notify_cancel():  # nobody waits for it any more
+        return
     try:
         future.set_result(call(network))
     except MachineError as error:
@@ -410,3 +413,9 @@ def _settle(future: Future[Result], call: Callable[[Network], Result], network: 
     except BaseException as error:
         future.set_exception(WanlabError(f"internal error: {error!r}"))
         raise
+
+
+def _fail(future: Future[Result], error: BaseException) -> None:
+    """Let a call fail that was not carried out."""
+    if future.set_running_or_notify_cancel():
+        future.set_exception(error)
