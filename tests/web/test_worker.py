@@ -114,7 +114,7 @@ def test_a_network_that_is_built_reports_its_progress_and_can_be_stopped() -> No
         on_ended=ended.append,
         on_clock=lambda clock: None,
         every=lambda network: None,
-        on_building=hear,
+        on_building=report,
     )
     network_worker.start()
     assert network_worker.join(PATIENCE_S)
