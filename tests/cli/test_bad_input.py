@@ -194,6 +194,25 @@ def test_a_full_disk_is_reported_in_one_line(wanlab: Any, tmp_path: Path, words:
     assert FULL_DISK[words] in ran.errors
 
 
+READ_ONLY = {
+    "web --no-browser": "/.wanlab: Read-only file system (",
+    "lab run 3": "cannot write results to results/lab03-seed1: Read-only file system (",
+}
+
+
+@pytest.mark.parametrize("words", READ_ONLY)
+@pytest.mark.machine
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, which needs root")
+def test_a_read_only_file_system_is_reported_in_one_line(
+    wanlab: Any, tmp_path: Path, words: str
+) -> None:
+    script = f'mount -t tmpfs -o ro none {tmp_path}; cd {tmp_path}; exec "$@"'
+    ran = wanlab(*words.split(), before=["unshare", "--mount", "sh", "-c", script, "sh"])
+    assert (ran.status, ran.left_behind) == (1, [])
+    assert "Traceback" not in ran.errors
+    assert READ_ONLY[words] in ran.errors
+
+
 def error_in_a_child(prepare: Callable[[], None], act: Callable[[], object]) -> str:
     """Return the message of the WanlabError that `act` raises in a child process after `prepare`.
 

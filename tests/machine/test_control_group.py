@@ -1,9 +1,13 @@
 """Memory limits of control groups, read from folders as Linux writes them."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from wanlab import Network, Topology
+from wanlab.errors import MachineError
 from wanlab.machine.control_group import available_memory_bytes, memory_groups
 
 MIB = 1 << 20
@@ -62,3 +66,19 @@ def test_groups_without_a_limit_are_ignored(tmp_path: Path, mounts: Path) -> Non
     assert available_memory_bytes() is None
     (tmp_path / "own").unlink()
     assert memory_groups() == []
+
+
+@pytest.mark.machine
+def test_a_kernel_that_was_killed_for_the_memory_of_its_group_is_explained(
+    tmp_path: Path, mounts: Path
+) -> None:
+    (tmp_path / "own").write_text("0::/job\n")
+    group, limit, used = mounts / "job", str(8192 * MIB), str(MIB)
+    write(group, memory__max=limit, memory__current=used, memory__events="oom_kill 2")
+    with (
+        pytest.raises(MachineError, match="memory limit of its control group, 8192 MiB"),
+        Network(Topology(), folder=tmp_path) as net,
+    ):
+        write(group, memory__events="oom_kill 3")
+        os.kill(net.machine._kernel.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        net.run_for("1s")

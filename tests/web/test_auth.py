@@ -1,6 +1,9 @@
 """Attack the server; all attacks, which docs/web.md lists, must fail."""
 
+import contextlib
 import json
+import select
+import socket
 import stat
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +14,9 @@ from patience import PATIENCE_S
 from web_client import Server, WebClient
 from websockets.exceptions import InvalidStatus
 
+from wanlab.web.app import MAX_UPLOADS
+
+WAITING_REAL_S = 0.5  # time in which an upload that need not wait is answered
 OUTSIDE = "the secret of another folder"
 PATHS = ("/", "/api/state", "/api/files", "/api/files/two.yaml", "/api/export/mn", "/api/lessons")
 
@@ -240,6 +246,30 @@ def test_an_upload_has_a_limit(shared_server: Server) -> None:
     assert not (shared_server.folder / "large.bin").exists()
     assert shared_server.ask("PUT", "/api/files/small.bin", b"x" * (1 << 20)).status_code == 200
     (shared_server.folder / "small.bin").unlink()
+
+
+def test_only_a_few_uploads_are_in_memory_at_the_same_time(shared_server: Server) -> None:
+    address = urlsplit(shared_server.origin)
+    request = (
+        f"PUT /api/files/slow.bin HTTP/1.1\r\nHost: {address.netloc}\r\n"
+        f"Cookie: {shared_server.cookie}\r\nOrigin: {shared_server.origin}\r\n"
+        "Content-Length: 2\r\nConnection: close\r\n\r\n"
+    ).encode()
+    with contextlib.ExitStack() as connections:
+        uploads = []
+        for _ in range(MAX_UPLOADS + 1):
+            upload = socket.create_connection((address.hostname, address.port or 80), PATIENCE_S)
+            connections.enter_context(upload)
+            upload.sendall(request + b"x")
+            assert shared_server.get("/api/state").status_code == 200  # it has begun
+            uploads.append(upload)
+        uploads[-1].sendall(b"y")
+        assert shared_server.get("/api/state").status_code == 200
+        assert select.select([uploads[-1]], [], [], WAITING_REAL_S)[0] == []
+        uploads[0].sendall(b"y")
+        for upload in (uploads[0], uploads[-1]):
+            assert upload.recv(100).startswith(b"HTTP/1.1 200")
+    (shared_server.folder / "slow.bin").unlink()
 
 
 def test_a_html_file_of_the_folder_runs_no_scripts(shared_server: Server) -> None:
