@@ -26,11 +26,11 @@ wanlab-traffic request HOST [--users N] [--time 10s | --count N] [--request 100B
                        [--sizes SIZES] [--think 1s]
 wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s]
 
-Receive (serve; with -D in the background, returning when it listens), or send to HOST, where that runs:
+Receive (serve; with -D in the background, returning when it listens), or send to a HOST that receives:
   bulk      N parallel flows, for a time or of --bytes each
   onoff     sources that alternate between sending as fast as TCP lets them and silence; --on and --off
             are means of exponential times, or with --fixed the times themselves
-  poisson   transfers of random SIZES at random times, each over a connection of its own
+  poisson   transfers of random SIZES at random times, each over a new connection
   request   users that request, wait for the answer (of SIZES), think (--think on average) and repeat
   udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost
 SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
@@ -39,7 +39,7 @@ Options of all senders:
   --seed N          seed of the random numbers (1)
   --congestion NAME congestion control of the sender (request: of both sides)
   --pacing RATE     maximum rate, enforced packet by packet
-  --dscp N          differentiated services code point of what it sends, 0 to 63 (0)
+  --dscp N          differentiated services code point of its packets, 0 to 63 (0)
   --port N          port that `serve` listens on (5202)
   --json            print JSON with the times of each flow
 """
@@ -143,7 +143,7 @@ def _send(kind: str, host: str, options: TrafficOptions) -> int:
         raise UsageError(f'this kernel has no congestion control "{congestion}"')
 
     def sender() -> Sender:
-        """Make the sender, whose time begins now: all random numbers have been drawn."""
+        """Make the sender. Its time begins now, so all random numbers must have been drawn."""
         pacing_bps, dscp = options.number("pacing", 0), options.number("dscp", 0)
         return Sender(address, family, congestion, pacing_bps, dscp)
 
@@ -268,7 +268,7 @@ def explain(error: str) -> str:
 
 
 def _completion_times(transfers: list[Transfer]) -> dict[str, float]:
-    """Return mean and quantiles of the transfers' durations, by the names that the JSON has."""
+    """Return mean and quantiles of the transfers' durations in seconds, by their names in the JSON."""
     times_s = sorted((transfer.end_ns - transfer.start_ns) / 1e9 for transfer in transfers)
     if not times_s:
         return {}

@@ -3,7 +3,7 @@
 A connection begins with a header, and is one of
 
     STREAM      the client sends `first` bytes (0: until it shuts down its side), and the server answers
-                with a report; `second` is a time at which it notes how much has arrived
+                with a report; at the time `second` the server counts the bytes that it has received
     REQUESTS    each request is a REQUEST, then more bytes up to its size; the answer has the size that
                 the request asks for
     DATAGRAMS   datagrams with the flow number `first` arrive over UDP; when the client says how many it
@@ -24,7 +24,8 @@ STREAM, REQUESTS, DATAGRAMS = 1, 2, 3
 HEADER = struct.Struct("<4sI16sQQ")
 """Magic, kind, congestion control of the server's side, first, second."""
 REPORT = struct.Struct("<QQQQ")
-"""Bytes, and when the last had arrived; bytes at the time `second`, and that time as measured."""
+"""Bytes in all, and when the last of them arrived; bytes at the time `second`, and when the server
+counted them."""
 REQUEST = struct.Struct("<QQ")
 """Size of the request in bytes, including this struct, and of the answer."""
 DATAGRAM = struct.Struct("<4sIQQ")
@@ -95,9 +96,8 @@ def send_bytes(connection: Socket, count: int) -> int:
         except (BlockingIOError, BrokenPipeError, ConnectionResetError):
             break
         left -= sent
-        if sent < sum(
-            map(len, pieces)
-        ):  # a blocking socket sends everything, unless a timeout ends it
+        # A blocking socket sends everything, unless a timeout ends it.
+        if sent < sum(map(len, pieces)):
             break
     return count - left
 

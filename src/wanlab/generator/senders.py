@@ -1,4 +1,4 @@
-"""The client: a thread for each connection, and the transfer that it makes."""
+"""The client: it makes each transfer in a thread, over one connection."""
 
 from __future__ import annotations
 
@@ -41,22 +41,23 @@ from .sizes import Sizes, exponential
 
 NEVER_NS = 1 << 62
 CLOSED_BY_SERVER = "the server has closed the connection"
-# The most that a sender may buffer that will be stopped: buffered bytes are still sent after that.
+# The limit of unsent bytes for a sender that stops at a time: what it has buffered is sent after that.
 UNSENT_BYTES = 128 << 10
 
 
 class Transfer:
-    """One transfer, or one request and its answer. Its times begin with the traffic."""
+    """One transfer, or one request and its answer. Its times count from the start of the traffic."""
 
     def __init__(self, number: int, start_ns: int, size: int) -> None:
         self.number = number
         self.start_ns = start_ns
         self.end_ns = 0
-        """When the last byte had arrived; of a request, the last byte of the answer."""
+        """When the last byte arrived; for a request, the last byte of its answer."""
         self.bytes = size
-        """The intended size, and in the end what has arrived."""
+        """The intended size; after the transfer, the number of bytes that have arrived."""
         self.goodput_bps = 0.0
-        """Counted until the end of the sending time; what was still in flight then is not counted."""
+        """The rate of the data that arrived during the sending time; data in flight at its end does
+        not count."""
         self.error = ""
 
 
@@ -81,7 +82,7 @@ class Sender:
     # -- kinds of traffic -------------------------------------------------------------------------
 
     def bulk(self, count: int, size: int, until_ns: int) -> list[Transfer]:
-        """Make `count` transfers at once, each of `size` bytes, or with 0 until `until_ns`."""
+        """Make `count` transfers at once, each of `size` bytes (0: unlimited until `until_ns`)."""
         transfers = [Transfer(number, 0, size) for number in range(count)]
         stop_ns = self._began_ns + until_ns
         opened: list[Socket] = []
@@ -245,7 +246,7 @@ class Sender:
                 sending.setsockopt(_socket.IPPROTO_IPV6, _socket.IPV6_TCLASS, self._traffic_class)
 
     def _send_stream(self, connection: Socket, transfer: Transfer, size: int) -> None:
-        """Send `size` bytes, and note what the server reports."""
+        """Send `size` bytes, and record the server's report in the transfer."""
         send_bytes(connection, size)
         _shut_down(connection)
         report = receive(connection, REPORT.size)
@@ -289,7 +290,7 @@ class Sender:
         self._wait_until(NEVER_NS)
 
     def _wait_until(self, deadline_ns: int) -> bool:
-        """Wait until all connections have ended, but not longer; return whether they have."""
+        """Wait until `deadline_ns` or the end of all connections; return whether all have ended."""
         with self._count_lock:
             if not self._running:
                 return True

@@ -72,7 +72,7 @@ def _serve_connection(connection: Socket, datagrams: DatagramReceiver) -> None:
 
 
 def _serve_by_kind(connection: Socket, datagrams: DatagramReceiver) -> None:
-    """Read the header, and serve the connection as its kind asks for (see `messages`)."""
+    """Read the header, and serve the connection according to its kind (see `messages`)."""
     header = receive(connection, HEADER.size)
     if not header:
         return
@@ -98,11 +98,11 @@ def _serve_by_kind(connection: Socket, datagrams: DatagramReceiver) -> None:
         datagrams.forget(first)
 
 
-def _serve_stream(connection: Socket, size: int, look_ns: int) -> None:
-    """Receive `size` bytes, and report how many came in all and until `look_ns`."""
+def _serve_stream(connection: Socket, size: int, count_ns: int) -> None:
+    """Receive `size` bytes; report how many arrived in all, and how many until `count_ns`."""
     early, early_ns = 0, now_ns()
-    if look_ns > early_ns:
-        connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(look_ns - early_ns))
+    if count_ns > early_ns:
+        connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(count_ns - early_ns))
         early = discard(connection, size)
         early_ns = now_ns()
         connection.setsockopt(SOL_SOCKET, SO_RCVTIMEO, timeval(0))

@@ -8,9 +8,9 @@
 Bounded Pareto, by inversion of F(x) = (1 - (L/x)^a) / (1 - (L/H)^a); its mean is
 a L^a (L^(1-a) - H^(1-a)) / ((a - 1) (1 - (L/H)^a)) (Harchol-Balter, Crovella, Murta 1999).
 
-An empirical distribution is linear between its points, like the published figures (web search, data
-mining). Its lines have a size in bytes, or with a unit, and may have a column between the two, as ns-2
-writes it.
+An empirical distribution is linear between its points, like the published ones (web search, data
+mining). A size without a unit is in bytes. A line may have another column between size and
+probability, as files of ns-2 do.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Empirical(Sizes):
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Return the distribution that an argument names. Raises UsageError if there is no such one."""
+    """Return the distribution that an argument describes. Raises UsageError if it describes none."""
     kind, colon, rest = text.partition(":")
     if colon and kind == "pareto":
         parts = rest.split(",")
@@ -115,7 +115,7 @@ def parse_sizes(text: str) -> Sizes:
 
 
 def read_empirical(path: str) -> Empirical:
-    """Read a distribution from a file. Raises UsageError that names the line that is wrong."""
+    """Read a distribution from a file. Raises UsageError with the number of the first wrong line."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
