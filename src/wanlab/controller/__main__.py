@@ -20,7 +20,7 @@ CHUNK = 65536
 
 
 class Server:
-    """Serves all switches from one loop, and buffers what a switch does not accept at once."""
+    """Serves all switches from one loop, and buffers data that a switch does not accept yet."""
 
     def __init__(self, listener: socket.socket, log: TextIO) -> None:
         self._listener = listener
@@ -72,9 +72,8 @@ class Server:
 
     def _send(self, descriptor: int) -> None:
         waiting = self._unsent[descriptor]
-        with contextlib.suppress(
-            OSError
-        ):  # its buffer is full, or it has closed the connection, which reading shows
+        # The switch's buffer is full, or it has closed the connection; the next read shows which.
+        with contextlib.suppress(OSError):
             while waiting:
                 del waiting[: self._connections[descriptor].send(waiting)]
         self._poll.modify(descriptor, select.EPOLLIN | (select.EPOLLOUT if waiting else 0))

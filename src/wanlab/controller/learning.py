@@ -46,7 +46,7 @@ class LearningSwitch:
     def receive(self, data: bytes) -> bytes:
         """Take bytes from the switch and return the reply.
 
-        Raises ValueError if they are not OpenFlow, or no version that we support.
+        Raises ValueError if they are not OpenFlow, or are not a version that we support.
         """
         return b"".join(
             answer for message in self._reader.feed(data) for answer in self._answers(message)
@@ -90,7 +90,7 @@ class LearningSwitch:
         )
 
     def _on_flow_removed(self, message: Message) -> Iterator[bytes]:
-        """Restore the table-miss flow if somebody deletes all flows by hand (`dpctl del-flows`)."""
+        """Restore the table-miss flow if a user deletes all flows (`dpctl del-flows`)."""
         if openflow.priority_of_removed(message) == TABLE_MISS_PRIORITY:
             yield self._add_table_miss_flow(message.version)
 
@@ -105,7 +105,7 @@ class LearningSwitch:
             yield from self._learn(version, source, packet.port)
         port = None if _is_multicast(destination) else self.ports.get(destination)
         if port == packet.port:
-            return  # it has reached its destination already
+            return  # the packet has already reached its destination
         if port is not None:
             match = Match(packet.port, source, destination)
             yield openflow.add_flow(version, match, port, priority=PRIORITY, idle_s=IDLE_S)
@@ -123,7 +123,11 @@ class LearningSwitch:
     def _on_port_status(self, message: Message) -> Iterator[bytes]:
         port, is_gone = openflow.read_port_status(message)
         if is_gone:
-            self.ports = {source: at for source, at in self.ports.items() if at != port}
+            self.ports = {
+                address: known_port
+                for address, known_port in self.ports.items()
+                if known_port != port
+            }
             self._log(f"{self.name}: port {port} is down")
             yield openflow.delete_flows(message.version, through=port)
 

@@ -28,7 +28,7 @@ TO_CONTROLLER_WHOLE = 0xFFFF
 
 # Reserved ports in 16 bits, as in 1.0.
 FLOOD, CONTROLLER, ANY_PORT = 0xFFFB, 0xFFFD, 0xFFFF
-RESERVED_1_3 = 0xFFFF0000  # what 1.3 adds to them
+RESERVED_1_3 = 0xFFFF0000  # the upper 16 bits of the same ports in 1.3
 SEND_FLOW_REMOVED = 1
 
 ADD, DELETE = 0, 3
@@ -133,7 +133,7 @@ def hello() -> bytes:
 
 
 def agreed_version(hello: Message) -> int | None:
-    """Return the newest common version, or None if the two have none in common."""
+    """Return the newest version that both sides support, or None if there is none."""
     versions = _versions_of(hello.body)
     if versions is None:  # an older peer supports all versions up to that of its header
         versions = {version for version in VERSIONS if version <= hello.version}
@@ -199,7 +199,7 @@ def read_port_status(message: Message) -> PortStatus:
 
 
 def packet_out(version: int, packet: PacketIn, to: int) -> bytes:
-    """Send a packet that the switch has sent us through the port `to`."""
+    """Return the message that makes the switch send a packet, which it sent us, through port `to`."""
     data = b"" if packet.buffer != NO_BUFFER else packet.data
     action = _output(version, to)
     if version == VERSION_1_0:
@@ -219,10 +219,10 @@ def add_flow(
     buffer: int = NO_BUFFER,
     reports_removal: bool = False,
 ) -> bytes:
-    """Send matching packets through the port `to`.
+    """Return the message that makes the switch send matching packets through port `to`.
 
-    The flow is removed after `idle_s` without packets (0: never). With `reports_removal` the switch
-    sends FLOW_REMOVED when it is removed.
+    The switch removes the flow after `idle_s` without packets (0: never). With `reports_removal` it
+    sends FLOW_REMOVED when it removes the flow.
     """
     flags = SEND_FLOW_REMOVED if reports_removal else 0
     return _flow_mod(version, ADD, match, to, ANY_PORT, priority, idle_s, buffer, flags)
@@ -236,7 +236,7 @@ def priority_of_removed(message: Message) -> int:
 
 
 def delete_flows(version: int, match: Match = EVERYTHING, through: int | None = None) -> bytes:
-    """Delete all flows that match, or only those whose output port is `through`."""
+    """Return the message that deletes all matching flows, or only those with output port `through`."""
     out_port = ANY_PORT if through is None else through
     return _flow_mod(version, DELETE, match, None, out_port, 0, 0, NO_BUFFER)
 
