@@ -6,7 +6,7 @@
         ...
     run.metric("fairness", jain([goodput_mbps(tcp, host, from_s=5) for host in ("h1", "h2")]))
 
-Experiments of the gallery use these functions; your own may too.
+Experiments of the gallery use these functions; your own experiments may use them too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wanlab.units import format_time, parse_rate, parse_time
 MSS_BYTES = 1448
 """Payload of a 1500-byte packet, without the headers and TCP's timestamp option."""
 FRAME_BYTES = 1514
-"""The size of a full packet as the shaper of a link counts it: with the Ethernet header."""
+"""The size of a full packet with its Ethernet header, which a link's shaper counts too."""
 QUEUE_PORT = "s1-eth1"
 """The port with the queue of the bottleneck."""
 
@@ -53,8 +53,8 @@ def bottleneck(
 ) -> Topology:
     """Return a network in which sender hN reaches receiver rN over a shared link.
 
-    Their RTT is rtts[N-1]: the receiver's link delays each direction by half of it. The queue, the
-    loss and the schedule of rates are those of the direction from the senders to the receivers.
+    The RTT from hN to rN is rtts[N-1]: the receiver's link delays each direction by half of it. The
+    queue, the loss and the schedule of rates apply in the direction from the senders to the receivers.
 
     h1 ---+                       +--- r1
           s1 === rate, queue === s2
@@ -74,7 +74,7 @@ def bottleneck(
 
 
 def listen(net: Nodes, count: int) -> None:
-    """Start the server of `wanlab-traffic` in r1 to r`count`, and let the hosts resolve addresses."""
+    """Start `wanlab-traffic serve` in r1 to r`count`; one ping from each sender resolves addresses."""
     for number in range(1, count + 1):
         net[f"r{number}"].run("wanlab-traffic serve -D")
         net[f"h{number}"].run(f"ping -c 1 r{number}")
@@ -86,7 +86,10 @@ def max_goodput_mbps(rate: str) -> float:
 
 
 def goodput_mbps(tcp: Table, node: str, *, from_s: float, to_s: float = float("inf")) -> float:
-    """Return the rate at which a sender's data was acknowledged from `from_s` to `to_s`, in Mbit/s."""
+    """Return the rate in Mbit/s at which a sender's data was acknowledged from `from_s` to `to_s`.
+
+    The rate of all its flows together; 0.0 if none has two samples in that time.
+    """
     rows = tcp.where(node=node)
     total, began_s, ended_s = 0.0, float("inf"), 0.0
     for flow in rows.distinct("flow"):

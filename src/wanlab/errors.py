@@ -9,8 +9,8 @@
     +-- PeerError           the other side broke the protocol: which message, in which state
     +-- RecordError         a record cannot be read or written
 
-Every face prints `str(error)` and nothing else. A mistake in our own code is an `assert`, not one of
-these errors.
+Every user interface prints `str(error)` and nothing else. A mistake in our own code fails an `assert`
+and is not one of these errors.
 """
 
 from __future__ import annotations

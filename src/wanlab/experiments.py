@@ -1,7 +1,8 @@
 """Experiments and sweeps: the names that an experiment's file or a notebook uses.
 
-run/      decides the result of a run: the experiment, its parameters, its key, its record
-sweep/    performs many runs and shows their results, and decides none of them
+run/      performs one run, and determines its result: the experiment, its parameters, its cache key,
+          its record
+sweep/    performs many runs and shows their results, without any influence on them
 """
 
 from wanlab.measure.metrics import Metric

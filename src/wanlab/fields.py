@@ -8,9 +8,9 @@ A reader asks for each field by name and kind:
     fields.refuse_rest()                    # "colour" is not known here (did you mean color?)
 
 A field that is missing or of the wrong kind becomes a problem, and reading goes on without it, so
-that one pass over a file finds all of its mistakes. Fields that nobody asked for remain: a reader
-keeps them (`rest`) or refuses them (`refuse_rest`). A problem's position is the path of the field
-("links[2].dest"), or what `Problems` makes of that path, such as a line number.
+that one pass over a file finds all of its mistakes. Afterwards a reader keeps the fields that it has
+not requested (`rest`), or refuses them (`refuse_rest`). A problem's position is the path of the field
+("links[2].dest"), or the line number that `Problems` finds for that path.
 
 The text of a YAML file is read by `wanlab.yaml_text`.
 """
@@ -32,7 +32,7 @@ MAX_QUOTED_CHARACTERS = 60
 Value = TypeVar("Value")
 
 FillPlaceholders = Callable[[object], object]
-"""Replace the placeholders in the data of a file by their values."""
+"""Returns the data of a file with its placeholders replaced by their values."""
 
 
 class Problems(list[Problem]):
@@ -122,7 +122,7 @@ class Fields:
         return None
 
     def word(self, key: str) -> str | None:
-        """Return a text that some programs write as a number."""
+        """Return a text; a number, as some programs write it, becomes its text."""
         value = self.value(key)
         return str(value) if _is_number(value) else self.text(key)
 
@@ -157,7 +157,10 @@ class Fields:
         return None
 
     def parsed(self, key: str, parse: Callable[[object], Value]) -> Value | None:
-        """Return what `parse` makes of the value; None if it is missing or `parse` fails."""
+        """Return the result of `parse` for the value.
+
+        None if the value is missing or `parse` raises WanlabError, which becomes a problem.
+        """
         value = self.value(key)
         try:
             return None if value is None else parse(value)
@@ -213,7 +216,7 @@ class Fields:
     # -- the remaining fields ---------------------------------------------------------------------
 
     def rest(self) -> dict[str, object]:
-        """Return the fields that nobody asked for."""
+        """Return the fields that have not been requested."""
         return {key: value for key, value in self._data.items() if key not in self._requested}
 
     def rest_unlike(self, canonical: Mapping[str, object]) -> dict[str, object]:
@@ -223,7 +226,7 @@ class Fields:
         }
 
     def refuse_rest(self) -> None:
-        """Report every field that nobody asked for."""
+        """Report every field that has not been requested."""
         for key in self.rest():
             hint = did_you_mean(str(key), sorted(self._requested))
             self.problem(key, f'"{key}" is not known here', hint)

@@ -1,9 +1,8 @@
-"""The functions that display wanlab's types in a notebook.
+"""Registers the functions that display wanlab's types in notebooks.
 
-Records, topologies and networks do not know how a notebook displays them; their packages have
-display functions, and this table registers them with IPython. IPython looks a type up by its name
-when it displays an object, so nothing is imported before that. `import wanlab` registers the table
-if IPython is there already.
+The packages of records, topologies and networks have display functions, which the types themselves
+do not know. IPython looks a type up by its name when it displays an object, so nothing is imported
+before that. `import wanlab` registers the functions if IPython is already running.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Reads a file that a user or another file names.
 
-The name may be anything: a folder, a device without end, a name that no file can have. What cannot be
-read is a WanlabError that says why.
+The name may be anything: a folder, a device without end, a name that no file can have.
 """
 
 from __future__ import annotations
@@ -15,7 +14,10 @@ MAX_BYTES = 64 << 20
 
 
 def read_input(path: Path, noun: str = "", *, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a file; `noun` says what it should be, as in "the schedule"."""
+    """Return the content of a file. Raises WanlabError with the reason if it cannot be read.
+
+    `noun` says in the message what the file should be, as in "the schedule".
+    """
     name = f"{noun} {path}".strip()
     try:
         with path.open("rb") as file:
@@ -28,7 +30,7 @@ def read_input(path: Path, noun: str = "", *, max_bytes: int = MAX_BYTES) -> byt
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Return why a file could not be opened, read or written, without its name."""
+    """Return the reason why a file could not be opened, read or written, without the file's name."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     return str(error)

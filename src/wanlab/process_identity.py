@@ -31,7 +31,7 @@ class ProcessNote:
         except ProcessLookupError:
             return
         try:
-            if self.is_running():  # while we hold its handle nobody else can get its pid
+            if self.is_running():  # while we hold the handle, no other process can get this pid
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         except ProcessLookupError:
             pass
@@ -43,12 +43,12 @@ class ProcessNote:
 
 
 def note_folders() -> list[Path]:
-    """Return the folders that may hold notes of processes; new ones go to the first."""
-    found = []
+    """Return the folders that may hold notes of processes; new notes go to the first."""
+    folders = []
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and os.access(runtime, os.W_OK):
-        found.append(Path(runtime) / "wanlab")
-    return [*found, user_cache_folder() / "runs"]
+        folders.append(Path(runtime) / "wanlab")
+    return [*folders, user_cache_folder() / "runs"]
 
 
 def system_id() -> str:
@@ -65,8 +65,10 @@ def _computer_id() -> str:
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since the boot. None if it does not exist or is a
-    zombie."""
+    """Return when a process started, in clock ticks since the boot.
+
+    None if it does not exist or is a zombie.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,10 +1,11 @@
-"""Temporary folders that are removed even if their program is killed: by `wanlab clean`.
+"""Temporary folders that `wanlab clean` can remove if their program is killed.
 
-A folder is noted before it is made, beside the notes of machines:
+Before a folder is made, a note of it is written beside the notes of machines:
 
     {"owner": [pid, start], "folder": "/tmp/wanlab-check-x7k2m9qa", "system": "..."}
 
-It is stale when its owner has ended. Folders are never recognised by their names.
+A note is stale when the folder's owner, a process, has ended. A folder without a note is never removed,
+whatever its name.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ PREFIX = "wanlab-"
 
 
 class TemporaryFolder:
-    """A new empty folder, `path`, which is removed by `remove`, at the end of its `with` block, or
-    when it is forgotten."""
+    """A new empty folder, `path`.
+
+    It is removed by `remove`, at the end of its `with` block, or when this object is garbage-collected.
+    """
 
     def __init__(self, kind: str) -> None:
-        """`kind` is a word of its name: wanlab-KIND-x7k2m9qa."""
+        """`kind` is a word of the folder's name: wanlab-KIND-x7k2m9qa."""
         while True:
             name = f"{PREFIX}{kind}-{secrets.token_hex(4)}"
             self.path = Path(tempfile.gettempdir(), name)
@@ -59,14 +62,14 @@ class TemporaryFolder:
         self._end()
 
     def keep(self) -> None:
-        """Leave it to the user."""
+        """Do not remove the folder: it belongs to the user from now on."""
         if self._end.detach() is not None:
             _unlink(self._note)
 
 
 @dataclass(frozen=True)
 class FolderNote:
-    """The note of a temporary folder, and the file that it is in."""
+    """The note of a temporary folder, as read from `file`."""
 
     file: Path
     folder: Path
@@ -78,7 +81,7 @@ class FolderNote:
 
     @property
     def has_folder(self) -> bool:
-        """Whether the folder is there, and is ours."""
+        """Whether the folder exists and belongs to this user."""
         try:
             status = self.folder.lstat()
         except OSError:
@@ -93,7 +96,7 @@ class FolderNote:
 
 
 def folder_notes() -> Iterator[FolderNote]:
-    """Yield the notes of this system's temporary folders, those of other programs included."""
+    """Yield the notes of temporary folders on this system, including those of other processes."""
     this_system = system_id()
     for folder in note_folders():
         for file in sorted(folder.glob(f"*{SUFFIX}")):
@@ -111,7 +114,7 @@ def folder_notes() -> Iterator[FolderNote]:
 
 
 def _write_note(path: Path) -> Path | None:
-    """Note a folder of this program; None where no file can be written."""
+    """Write the note of a folder of this process, and return its file; None if that fails."""
     owner = [os.getpid(), start_time(os.getpid())]
     text = json.dumps({"owner": owner, "folder": str(path), "system": system_id()})
     try:
@@ -119,13 +122,13 @@ def _write_note(path: Path) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{path.name}{SUFFIX}"
         file.write_text(text, encoding="utf-8")
-    except OSError:  # a home folder that cannot be written is no reason not to run
+    except OSError:  # the program should run even if the home folder cannot be written
         return None
     return file
 
 
 def _remove(path: Path, note: Path | None, owner: int) -> None:
-    if os.getpid() == owner:  # not in a child that was forked
+    if os.getpid() == owner:  # a forked child must not remove its parent's folder
         _remove_tree(path)
         _unlink(note)
 
@@ -134,7 +137,7 @@ def _remove_tree(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     if not path.exists():
         return
-    # Something in it may not be written or searched.
+    # A folder inside may lack the permissions that its removal needs.
     for folder, folders, _ in os.walk(path):
         for name in ("", *folders):
             inner = Path(folder, name)

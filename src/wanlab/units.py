@@ -1,4 +1,4 @@
-"""Parses quantities as people write them into the integers that everything else works with.
+"""Parses quantities as people write them into integers in base units, and formats these.
 
     parse_rate("10Mbps")   == 10_000_000     bit/s
     parse_time("20ms")     == 20_000_000     ns
@@ -82,7 +82,7 @@ class _Dimension:
 
 
 def _decimal(value: int, scale: int) -> str:
-    """value / scale in decimals, which the caller knows to be at most three."""
+    """Return value / scale as a decimal number; the caller knows that three decimals are enough."""
     whole, rest = divmod(value, scale)
     decimals = f"{rest * 1000 // scale:03d}".rstrip("0")
     return f"{whole}.{decimals}" if decimals else str(whole)
@@ -93,7 +93,10 @@ def _spellings(by_unit: Mapping[str, str]) -> dict[str, str]:
 
 
 def _bit_spellings() -> dict[str, str]:
-    """kbit, Kbit/s, kb/s ... for kbps, and so on; the prefix in either case, as `tc` takes it."""
+    """Return the other spellings of each rate's unit: kbit, Kbit/s, kb/s, ... of kbps.
+
+    The prefix may be in either case, as in `tc`.
+    """
     return {
         f"{prefix}{ending}": f"{unit}bps"
         for unit in ("", "k", "M", "G", "T")
@@ -133,22 +136,22 @@ _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,400})?)\s*%\s*")
 
 
 def parse_rate(rate: str | float) -> int:
-    """Return the bits per second of "10Mbps", "1gbit" or "1.5 Mbit/s"; WanlabError if it is no rate."""
+    """Return the bits per second of "10Mbps", "1gbit" or "1.5 Mbit/s"; WanlabError if not a rate."""
     return _RATE.parse(rate)
 
 
 def parse_time(time: str | float) -> int:
-    """Return the nanoseconds of "20ms", "1s" or "250us"; WanlabError if it is no time."""
+    """Return the nanoseconds of "20ms", "1s" or "250us"; WanlabError if not a time."""
     return _TIME.parse(time)
 
 
 def parse_size(size: str | float) -> int:
-    """Return the bytes of "1500B", "64KB" or "1MiB"; WanlabError if it is no size."""
+    """Return the bytes of "1500B", "64KB" or "1MiB"; WanlabError if not a size."""
     return _SIZE.parse(size)
 
 
 def parse_fraction(fraction: str | float) -> float:
-    """Return the number from 0 to 1 of "1%" or 0.01; WanlabError if it is no fraction."""
+    """Return "1%" or 0.01 as a number from 0 to 1; WanlabError if not a fraction."""
     if isinstance(fraction, str):
         match = _PERCENTAGE.fullmatch(fraction)
         if match is None:
@@ -164,23 +167,23 @@ def parse_fraction(fraction: str | float) -> float:
 
 
 def format_rate(rate_bps: int) -> str:
-    """10_000_000 -> "10Mbps"."""
+    """Return the text of a rate in bit/s: 10_000_000 -> "10Mbps"."""
     return _RATE.format(rate_bps)
 
 
 def format_time(time_ns: int) -> str:
-    """20_000_000 -> "20ms"."""
+    """Return the text of a time in ns: 20_000_000 -> "20ms"."""
     return _TIME.format(time_ns)
 
 
 def format_size(size_bytes: int) -> str:
-    """65_536 -> "64KiB"."""
+    """Return the text of a size in bytes: 65_536 -> "64KiB"."""
     return _SIZE.format(size_bytes)
 
 
 def format_fraction(fraction: float) -> str:
-    """0.01 -> "1%"."""
-    # repr() is the shortest text of a float; two digits further left it is its percentage, exactly.
+    """Return the percentage of a fraction: 0.01 -> "1%"."""
+    # repr() is the shortest text of a float. Moving its point two digits gives the exact percentage.
     percent = Decimal(repr(fraction)).scaleb(2)
     text = f"{percent:f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"

@@ -1,12 +1,12 @@
 """Read YAML with the line of every value, and write it.
 
-Texts stay texts: only `true`, `false`, `null` and decimal numbers mean something else. A MAC address
-is not taken for a number of base 60, as in YAML 1.1, and a host may be called `no`.
+A value without quotes is a text unless it is `true`, `false`, `null` or a decimal number. So a MAC
+address is not a number of base 60, which it can be in YAML 1.1, and a host may be called `no`.
 
-libyaml, a part of PyYAML written in C, is some six times as fast as the part in Python. It differs
-in its error messages, in tabs inside a text, in tags (`!set`) and in keys marked by `?`. So a text
-that may have those, or that libyaml refuses, is read by the part in Python. The result is the same
-for everybody, with or without libyaml.
+libyaml, the parser of PyYAML in C, is about six times as fast as the parser in Python. It differs in
+its error messages, in tabs inside a text, in tags (`!set`) and in keys marked by `?`. Therefore the
+parser in Python reads every text that may contain these, or that libyaml refuses: the result is the
+same with and without libyaml.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class YamlDocument:
     """Keys that occur twice."""
 
     def locate(self, path: str) -> str:
-        """Return "line 7 (links[2].dest)"; for a missing value, the line of what should have it."""
+        """Return "line 7 (links[2].dest)"; for a missing value, the line of its mapping."""
         known = path
         while known and known not in self.lines:
             known = known.rpartition(".")[0]
@@ -45,8 +45,8 @@ class YamlDocument:
 def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> YamlDocument:
     """Parse a YAML text; raise InputError, with the line, if it is not YAML.
 
-    References (`*name`) are refused unless they are allowed: a few lines of them can stand for more
-    than fits into memory.
+    References (`*name`) are refused unless they are allowed: a few lines of them can expand to more
+    data than fits into memory.
     """
     try:
         return _parsed(text, allow_references)
@@ -88,12 +88,12 @@ def dump_yaml(data: object, *, short_in_one_line: bool = False) -> str:
 
 _STANDARD = "tag:yaml.org,2002:"
 _UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
-# A question mark behind a word is only a question.
+# After a letter or a digit, a question mark is part of a text.
 _READ_BY_PYTHON = re.compile(r"[\t!]|(?<![A-Za-z0-9])\?")
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Repeat what occurs twice, instead of referring to it."""
+    """Writes an object that occurs twice a second time, instead of a reference to the first."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -105,7 +105,7 @@ class _PlainDumper(yaml.SafeDumper):
 
 
 class _ReferenceLoader(yaml.SafeLoader):
-    """Take fewer texts for something else than YAML 1.1 does."""
+    """Reads fewer values as numbers, times or truth values than YAML 1.1 does (see `_MEANINGS`)."""
 
 
 class _RefusesReferences(Composer):
@@ -119,21 +119,21 @@ class _RefusesReferences(Composer):
 
 
 class _PlainLoader(_RefusesReferences, _ReferenceLoader):
-    """Refuse references, too."""
+    """Also refuses references."""
 
 
 _LOADERS: list[type[yaml.SafeLoader | yaml.CSafeLoader]] = [_ReferenceLoader, _PlainLoader]
 if yaml.__with_libyaml__:
 
     class _FastReferenceLoader(Composer, yaml.CSafeLoader):
-        """Let libyaml find the tokens; compose nodes in Python, which limits the depth."""
+        """Finds tokens with libyaml, and composes nodes in Python, which limits the depth."""
 
         def __init__(self, text: str) -> None:
             yaml.CSafeLoader.__init__(self, text)
             Composer.__init__(self)
 
     class _FastLoader(_RefusesReferences, _FastReferenceLoader):
-        """Refuse references, too."""
+        """Also refuses references."""
 
     _LOADERS += [_FastReferenceLoader, _FastLoader]
 
@@ -158,12 +158,12 @@ def _parsed(text: str, allow_references: bool) -> YamlDocument:
         try:
             return _Parser((_FastReferenceLoader if allow_references else _FastLoader)(text)).all()
         except (yaml.YAMLError, RecursionError, ValueError):
-            pass  # the part in Python decides whether this is YAML, and says why not
+            pass  # the parser in Python decides whether this is YAML, and reports the mistake
     return _Parser((_ReferenceLoader if allow_references else _PlainLoader)(text)).all()
 
 
 class _Parser:
-    """Turn nodes into values, and note the line of each."""
+    """Turns nodes into values, and records the line of each."""
 
     def __init__(self, loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
         self._loader = loader
@@ -196,7 +196,7 @@ class _Parser:
             line = key_node.start_mark.line + 1
             if key in mapping:
                 self.problems.append(
-                    Problem(f"line {line} ({inside})", f'"{key}" stands here twice', "keep one")
+                    Problem(f"line {line} ({inside})", f'"{key}" occurs twice', "keep one")
                 )
             self.lines[inside] = line
             mapping[key] = self.value(value_node, inside)
