@@ -2,12 +2,18 @@
 
     recipe = load_recipe(RECIPE_FOLDER)    # of the default kernel; or load_recipe(RECIPE_FOLDER, "7.3")
     image = find_image(recipe)             # from the cache, or None
-    image = build_image(recipe)            # builds it if need be, with progress on stderr
+    image = build_image(recipe)            # from the cache, or built with progress on stderr
     image.path, image.manifest_hash, image.release
 
-Map: fragments (options and their reasons) and recipe -> variants (with patches of the user's) ->
-manifest (the hash that names a kernel) -> source, make, progress, requirements (the parts of a build)
--> cache (finished kernels) -> build -> command (the command line).
+Modules, each of which uses only those above it:
+
+    fragments, recipe                         options with their reasons; everything a kernel is made of
+    variants                                  kernels with patches of the user
+    manifest                                  the hash that names a kernel
+    source, make, progress, requirements      the parts of a build
+    cache                                     finished kernels
+    build, verify                             make a kernel; compare one with the recipe
+    command                                   the command line
 """
 
 from .build import build_image, configure, find_image

@@ -1,7 +1,7 @@
 """Fetch a source package with apt from a suite that the computer's sources may not list.
 
-The mirror and its keys are those of the computer's own configuration of apt; only the suite is
-another one. Nothing outside a folder of the cache changes.
+The mirror and its keys come from the computer's own configuration of apt; only the suite differs.
+Nothing outside a temporary folder changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_available() -> bool:
 def downloaded(package: str, version: str, suite: str, progress: Progress) -> Iterator[Path]:
     """Yield the path of a package's file, which is removed afterwards.
 
-    BuildError if apt does not find it.
+    Raises BuildError if apt cannot fetch the package.
     """
     mirror = debian_mirror(_run("apt-get", "indextargets", "--no-release-info", *_FORMAT))
     if mirror is None:

@@ -70,21 +70,21 @@ def plan_work(
 
 
 def find_image(recipe: Recipe, *, cache: Path | None = None) -> Image | None:
-    """Return the recipe's kernel for this computer's compiler if the cache has it intact, else None.
+    """Return the recipe's kernel for this computer's compiler from the cache; None if it is not intact.
 
-    The source is not needed. Without a compiler, a kernel built by any compiler is accepted.
+    This does not need the source. Without a compiler, a kernel built by any compiler is accepted.
     """
     cache = cache or kernels.cache_folder()
     machine = machine_architecture()
-    wanted = [inputs(recipe, archive, {}, machine) for archive in recipe.archives]
+    inputs_by_archive = [inputs(recipe, archive, {}, machine) for archive in recipe.archives]
     try:
         tools = tool_versions(recipe.compiler)
     except BuildError:
-        found = (image for image in kernels.images(cache) if _without_tools(image) in wanted)
+        cached = (i for i in kernels.images(cache) if _without_tools(i) in inputs_by_archive)
     else:
-        names = (manifest_hash(one | {"tools": tools}) for one in wanted)
-        found = (image for name in names if (image := kernels.load(cache, name)))
-    return next(found, None)
+        hashes = (manifest_hash(values | {"tools": tools}) for values in inputs_by_archive)
+        cached = (image for name in hashes if (image := kernels.load(cache, name)))
+    return next(cached, None)
 
 
 def _without_tools(image: Image) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def build_image(
 ) -> Image:
     """Return the recipe's kernel from the cache, or build it and show the progress.
 
-    `again` builds it in any case. A failed build leaves its log, an interrupted build nothing.
+    `again` builds it in any case. A failed build leaves its log; an interrupted build leaves nothing.
     """
     if not again and source is None and (image := find_image(recipe, cache=cache)) is not None:
         return image
@@ -156,7 +156,7 @@ def _report_damage(work: Work, progress: Progress) -> None:
 
 @contextlib.contextmanager
 def _log_kept(work: Work, folder: Path, progress: Progress) -> Iterator[None]:
-    """If the build fails, its log stays in the cache and the error says where."""
+    """If the build fails, keep its log in the cache, and add the log's path to the error."""
     try:
         yield
     except BuildError as error:
@@ -206,10 +206,10 @@ def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     progress.phase(f"applying {len(work.recipe.patches)} patches")
     sources.apply_patches(work.recipe, tree)
     progress.phase(f"configuring {len(work.recipe.options)} options")
-    asked = folder / "asked.config"
-    asked.write_text(canonical_text(work.recipe.options), encoding="utf-8")
-    # Options that no fragment names are off.
-    _make(work, tree, [f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], folder)
+    requested = folder / "requested.config"
+    requested.write_text(canonical_text(work.recipe.options), encoding="utf-8")
+    # `allnoconfig` switches off every option that no fragment names.
+    _make(work, tree, [f"KCONFIG_ALLCONFIG={requested}", "allnoconfig"], folder)
     config = parse_config((tree / ".config").read_text(encoding="utf-8"))
     check_survived(work.recipe.options, config, known_symbols(tree))
     return tree
@@ -229,7 +229,7 @@ def _make(
 
 
 def _collect(tree: Path, finished: Path) -> None:
-    """Copy the files to keep from a compiled tree, and the program without its symbols."""
+    """Copy the files to keep from a compiled tree: the kernel without symbols, and some others."""
     subprocess.run(["strip", "-o", finished / IMAGE_FILE, tree / "linux"], check=True)
     (finished / IMAGE_FILE).chmod(0o755)
     shutil.copyfile(tree / ".config", finished / "config")

@@ -5,11 +5,13 @@
               config             the full configuration
               manifest.json      every input; size and hash of every file here
               System.map         addresses of its functions
-        modules.builtin    the modules that `modprobe` treats as built in
-building-...               a running build, or one that was killed
-lock                       held by the running build
+              modules.builtin    the modules that `modprobe` treats as built in
+      building-kernel/           a running build, or one that was killed
+      lock                       held by the running build
       sources/                   source archives that were fetched
-      sources.json               hashes of source archives, so that they are read once
+      sources.json               hashes of source archives, so that each is read only once
+      variants/                  variants of the user (see variants.py)
+      failed-....log             logs of failed builds
 
 A folder is renamed into place when it is complete, so a killed build leaves no partial kernel.
 """
@@ -59,7 +61,7 @@ class Image:
 
     @property
     def name(self) -> str:
-        """The name that chooses it: "6.12". Manifests of before 7.3 do not state it."""
+        """The name for `--kernel`: "6.12". Manifests written before wanlab had Linux 7.3 lack it."""
         package = str(self.manifest["inputs"]["source"]["package"])
         return str(self.manifest.get("name") or package.removeprefix("linux-source-"))
 
@@ -164,7 +166,7 @@ def store(cache: Path, finished: Path, manifest: dict[str, Any]) -> Image:
     for path in finished.iterdir():
         _to_disk(path)
     folder = folder_of(cache, manifest["hash"])
-    if folder.exists():  # it is damaged, or is replaced on request
+    if folder.exists():  # a damaged kernel, or one to replace (--again)
         shutil.rmtree(folder)
     finished.rename(folder)
     _to_disk(cache)

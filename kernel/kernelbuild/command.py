@@ -22,7 +22,7 @@ RECIPE_FOLDER = Path(__file__).resolve().parent.parent
 def main(
     arguments: Sequence[str] | None = None, *, program: str = "python3 kernel/build.py"
 ) -> int:
-    """Run one command; return 0 if it succeeded. `program` is what help calls this one."""
+    """Run one command; return 0 if it succeeded. `program` is this program's name in the help."""
     options = _parser(program).parse_args(arguments)
     try:
         if options.command == "list":
@@ -112,7 +112,7 @@ def _positive(text: str) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Recipe:
-    """Return the recipe of the kernel that the command line names, or defines as a variant."""
+    """Return the recipe of the kernel on the command line, which may define a new variant."""
     if options.command != "build" or not (options.name or options.base or options.patches):
         return load_kernel(RECIPE_FOLDER, options.kernel, cache_folder())
     if options.kernel or not options.name:
@@ -138,9 +138,9 @@ def _list(*, as_json: bool) -> int:
 
 
 def listed(folder: Path, cache: Path) -> list[dict[str, str]]:
-    """Return what `list` prints about each kernel: name, base, state, where it is, manifest hash.
+    """Return the data that `list` prints about each kernel: name, base, state, folder, manifest hash.
 
-    The state is "built", "not built", or "outdated": built from what the recipe or the patches were.
+    The state is "built", "not built", or "outdated": built before the recipe or the patches changed.
     """
     return [
         _state(load_kernel(folder, name, cache), cache)

@@ -1,4 +1,4 @@
-"""The error of a recipe or a build, with its cure."""
+"""The error of a recipe or a build, with a hint."""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ def unpack_package(package: Path, folder: Path, member: str, recipe: Recipe) -> 
         with package.open("rb") as stream:
             return _store(stream, member, recipe, folder)
     except (OSError, ValueError, tarfile.TarError) as error:
-        raise BuildError(f"{package.name} is no package of the kernel's source: {error}") from None
+        raise BuildError(
+            f"{package.name} is not a package of the kernel's source: {error}"
+        ) from None
 
 
 def path_of(archive: Archive, folder: Path) -> Path:
@@ -55,31 +57,31 @@ def path_of(archive: Archive, folder: Path) -> Path:
     return folder / f"{archive.sha256[:16]}.tar.xz"
 
 
-class _Arriving:
-    """A response that shows how much of it has arrived."""
+class _Download:
+    """A response that shows which fraction of it has arrived."""
 
     def __init__(self, response: addinfourl, progress: Progress) -> None:
         self._response = response
         self._progress = progress
         self._total_bytes = int(response.headers["Content-Length"] or 0)
-        self._come_bytes = 0
+        self._received_bytes = 0
 
     def read(self, size: int) -> bytes:
         data: bytes = self._response.read(size)
-        self._come_bytes += len(data)
+        self._received_bytes += len(data)
         if self._total_bytes:
-            self._progress.share("fetching", self._come_bytes / self._total_bytes)
+            self._progress.share("fetching", self._received_bytes / self._total_bytes)
         return data
 
 
 @contextlib.contextmanager
-def _opened(url: str, progress: Progress) -> Iterator[_Arriving]:
+def _opened(url: str, progress: Progress) -> Iterator[_Download]:
     with urllib.request.urlopen(url, timeout=_PATIENCE_S) as response:
-        yield _Arriving(response, progress)
+        yield _Download(response, progress)
 
 
-def _store(package: _Arriving | IO[bytes], member: str, recipe: Recipe, folder: Path) -> Path:
-    """Store the archive only if it is complete and known; overwrite what a killed fetch left."""
+def _store(package: _Download | IO[bytes], member: str, recipe: Recipe, folder: Path) -> Path:
+    """Store the archive if it is complete and known; overwrite the remains of a killed fetch."""
     _skip_to_files(package)
     part = folder / "part"
     try:
@@ -93,7 +95,7 @@ def _store(package: _Arriving | IO[bytes], member: str, recipe: Recipe, folder: 
         part.unlink(missing_ok=True)
 
 
-def _skip_to_files(package: _Arriving | IO[bytes]) -> None:
+def _skip_to_files(package: _Download | IO[bytes]) -> None:
     """Skip to the beginning of the tar archive of files, the last member of a package."""
     if package.read(len(_AR_MAGIC)) != _AR_MAGIC:
         raise BuildError("this is not a Debian package")

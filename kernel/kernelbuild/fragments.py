@@ -1,4 +1,4 @@
-"""Fragments of a kernel configuration, and whether the kernel accepted them.
+"""Reads fragments of a kernel configuration, and checks that the kernel accepted them.
 
 A fragment is a file of options about one topic. Every option has its reason in the comment directly
 above it:
@@ -27,7 +27,8 @@ _SYMBOL = re.compile(r"^\s*(?:menu)?config\s+(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """A requested option: its name without CONFIG_, its value as written, its reason and its place."""
+    """A requested option: its name without CONFIG_, its value as written, its reason, and its place
+    in the fragments, as in "net.config:12"."""
 
     name: str
     value: str
@@ -58,10 +59,10 @@ def parse_fragment(text: str, name: str) -> list[Option]:
 
 
 def _parse_option(line: str, reason: str, place: str) -> Option:
-    found = _OPTION.fullmatch(line)
-    if found is None:
+    match = _OPTION.fullmatch(line)
+    if match is None:
         raise BuildError(f"{place}: {line!r} is not an option", "write CONFIG_NAME=value")
-    name, value = found.groups()
+    name, value = match.groups()
     if value == "m":
         raise BuildError(f"{place}: CONFIG_{name}=m asks for a module", "all is built in: write =y")
     if not _VALUE.fullmatch(value):
@@ -97,18 +98,18 @@ def load_fragments(folder: Path, kernel: str = "") -> tuple[Option, ...]:
 
 
 def canonical_text(options: Iterable[Option]) -> str:
-    """Return the options sorted and without comments: the part that reaches the compiler."""
+    """Return the options, sorted and without comments: the only part that affects the kernel."""
     return "".join(f"{line}\n" for line in sorted(str(option) for option in options))
 
 
 def parse_config(text: str) -> dict[str, str]:
     """Parse a finished kernel configuration (.config) into names and values, without unset options."""
-    found = (_OPTION.fullmatch(line) for line in text.splitlines())
-    return {match[1]: match[2] for match in found if match}
+    matches = (_OPTION.fullmatch(line) for line in text.splitlines())
+    return {match[1]: match[2] for match in matches if match}
 
 
 def vanished(options: Iterable[Option], config: Mapping[str, str]) -> list[tuple[Option, str]]:
-    """Return the options whose value in a configuration is not the requested one, with that value."""
+    """Return the options that have another value in a configuration than requested, with that value."""
     return [
         (option, config.get(option.name, "n"))
         for option in options
@@ -141,7 +142,7 @@ def check_survived(options: Iterable[Option], config: Mapping[str, str], known: 
     if lines:
         what = "the kernel did not accept these options:\n" + "\n".join(lines)
         hint = (
-            "Most often something they depend on is missing: look for `depends on` in the Kconfig"
-            " file that defines the option, add what is missing to a fragment, or drop the option."
+            "Most often a dependency is missing: look for `depends on` in the Kconfig file that"
+            " defines the option, add the missing option to a fragment, or drop this one."
         )
         raise BuildError(what, hint)

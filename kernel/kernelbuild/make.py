@@ -18,8 +18,8 @@ _TAIL_LINES = 30
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 5.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Programs of which the configuration notes the version if they are installed. The image contains
-# its configuration, so it would depend on them, although nothing is built with them.
+# If these programs are installed, the kernel's configuration contains their versions. The image
+# contains its configuration, so it would depend on them, although no part of it is built with them.
 _NOT_USED = ("RUSTC", "BINDGEN", "PAHOLE")
 
 
@@ -71,8 +71,8 @@ def _started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start make, and end all processes of its group on exit.
 
-    Signals wait while it starts: one that came between would be handled in the child, too, by this
-    program's handler, or before anybody knew what to end.
+    Signals are blocked while make starts: otherwise the child could run this program's handler, or the
+    handler could run before `process` is known and can be ended.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
@@ -96,7 +96,7 @@ def _started(
 
 
 def _prepare_child() -> None:
-    """End with the parent, and at the signals that the parent has blocked."""
+    """Let the child end with its parent, and unblock the signals that the parent has blocked."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     for number in _INTERRUPTS:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -109,10 +109,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _signal_group(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=_GRACE_S)
-    _signal_group(process, signal.SIGKILL)  # children that outlived their make
+    _signal_group(process, signal.SIGKILL)  # children that are still running after make has ended
     process.wait()
     assert process.stdout is not None
-    process.stdout.read()  # ends when the last of them is dead: they all hold its other end
+    process.stdout.read()  # returns when the last child is dead: each holds the pipe's other end
     process.stdout.close()
 
 
@@ -133,10 +133,10 @@ def _tail(log: Path) -> str:
 
 @contextlib.contextmanager
 def terminated_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP interrupt like Ctrl-C, and only the first signal of the three.
+    """Let SIGTERM and SIGHUP interrupt like Ctrl-C, and ignore these three signals after the first.
 
-    `./dev` and a closing terminal send more than one; a second one would stop the removal of what
-    the build has written. A signal that is ignored (nohup) stays ignored.
+    `./dev` and a closing terminal send more than one; a second signal would interrupt the removal of
+    the build's files. A signal that is already ignored (nohup) stays ignored.
     """
 
     def interrupt(number: int, frame: object) -> None:

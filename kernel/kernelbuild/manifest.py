@@ -1,6 +1,6 @@
-"""The manifest: every input of a kernel, and one hash over them that names the kernel.
+"""The manifest: every input of a kernel, and one hash of all inputs, which names the kernel.
 
-Two builds with the same hash are the same kernel; a record stores it, so that a result can be
+Two builds with the same hash are the same kernel. Records store the hash, so that a result can be
 traced to its kernel. Comments in fragments are not inputs.
 """
 
@@ -33,9 +33,9 @@ def machine_architecture() -> str:
 
 
 def tool_versions(compiler: str) -> dict[str, str]:
-    """Name the compiler and the linker by the first line of their version, the C library by hash.
+    """Return the first line of the compiler's and the linker's version, and the C library's hash.
 
-    The kernel is linked statically, so parts of the C library are in it.
+    The kernel is linked statically, so it contains parts of the C library.
     """
     versions = {name: _first_line([name, "--version"]) for name in (compiler, "ld")}
     library = Path(_first_line([compiler, f"-print-file-name={STATIC_LIBRARY}"]))

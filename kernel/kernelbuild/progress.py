@@ -13,8 +13,8 @@ _CLEAR = "\r\x1b[K"
 class Progress:
     """The progress of a build: its phase, and during compilation a percentage and the time left.
 
-    The percentage compares the lines that `make` prints with the number in the recipe; a wrong number
-    gives a wrong percentage and nothing else.
+    The percentage compares the number of lines that `make` has printed with the number in the recipe.
+    A wrong number in the recipe has no other effect than a wrong percentage.
     """
 
     def __init__(

@@ -2,12 +2,12 @@
 
 recipe.toml      the kernels by name: source, known archives, folder of patches; settings of the build
 config/          configuration fragments of all kernels (see fragments.py)
-config/NAME/     those of one kernel only
+config/NAME/     fragments of one kernel only
 patches/series   names of the patches in the order in which they are applied
 patches/         our changes; the message at the top of each says why it exists
-patches-NAME/    the same for a newer kernel; its series may name patches of patches/
+patches-NAME/    the patches of a newer kernel; its series may also name files of patches/
 
-A *variant* is one of these kernels with patches of the user's (see variants.py).
+A *variant* is one of these kernels with patches of the user (see variants.py).
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Recipe:
 
     folder: Path
     name: str
-    """What chooses it: "6.12"; a variant has a name of its own."""
+    """The name for `--kernel`: "6.12"; for a variant, the name that the user has chosen."""
     base: str
-    """The kernel of the recipe that it is, or that it is a variant of: "6.12"."""
+    """The name of this kernel in recipe.toml; for a variant, of the kernel that it changes: "6.12"."""
     package: str
     source_paths: tuple[Path, ...]
     suite: str
-    """The suite of Debian that has the package, if the computer's own may not; "" otherwise."""
+    """The suite of Debian to fetch the package from if the computer's own sources lack it, or ""."""
     archives: tuple[Archive, ...]
     compiler: str
     steps: int
@@ -84,7 +84,7 @@ class Recipe:
 def load_recipe(folder: Path, name: str = "") -> Recipe:
     """Read the recipe of one kernel, or of the default one, from a folder.
 
-    Raise BuildError for missing or inconsistent parts, and for a kernel that it does not have.
+    Raises BuildError for missing or inconsistent parts, and for an unknown name.
     """
     table = _table(folder)
     try:
@@ -172,14 +172,17 @@ def _our_patch(path: Path) -> Patch:
 
 
 def read_patch(path: Path) -> Patch:
-    """Split a patch in the format of `git format-patch`, or a plain diff, into message and diff."""
+    """Read a patch: a message and a diff in the format of `git format-patch`, or a plain diff.
+
+    The subject and the message of a plain diff are "". Raises BuildError if there is no diff.
+    """
     try:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise BuildError(f"cannot read the patch {path}: {error.strerror}") from None
     start = re.search(r"^(diff --git|--- )", text, re.MULTILINE)
     if start is None:
-        raise BuildError(f"{path.name}: there is no diff in it")
+        raise BuildError(f"{path.name} contains no diff")
     header, _, rest = text[: start.start()].partition("\n\n")
     subject = re.search(r"^Subject: (?:\[[^]]*\] )?(.*(?:\n .*)*)", header, re.MULTILINE)
     message = f"\n{rest}".partition("\n---\n")[0].strip()

@@ -1,4 +1,4 @@
-"""Check everything that a build needs of the computer before it starts."""
+"""Check, before a build starts, that the computer has everything that the build needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import BuildError
 
-# Each program with the Debian package that brings it.
+# Each program, and the Debian package that contains it.
 PROGRAMS = {
     "gcc": "gcc",
     "ld": "binutils",

@@ -44,9 +44,9 @@ _UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
 def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: Progress) -> Path:
     """Return the archive to build from.
 
-    It is the one that the caller names; else one that the recipe knows, fetched if it is missing and
-    its address is given; else the one that Debian's package installed; else apt fetches it from the
-    suite that the recipe names.
+    The first of these that exists: `source`; an archive that the recipe lists; the archive at the
+    address in WANLAB_KERNEL_PACKAGE, which is fetched; another version from Debian's installed
+    package; the archive that apt fetches from the recipe's suite. Raises BuildError if none does.
     """
     if source is not None:
         if not source.is_file():
@@ -75,7 +75,7 @@ def provide_archive(recipe: Recipe, source: Path | None, cache: Path, progress: 
 
 
 def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
-    """Identify an archive: a pinned one, or another version that the package manager has verified.
+    """Identify an archive: one of the recipe, or another version that the package manager has verified.
 
     Raises BuildError for any other file.
     """
@@ -95,10 +95,11 @@ def identify(recipe: Recipe, path: Path, cache: Path) -> Archive:
 
 
 def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
-    """Return the archive of an installed package of the series if it is unchanged since apt verified it.
+    """Return the archive if the recipe's installed package contains it, unchanged; otherwise None.
 
-    Debian keeps only the newest version, so the pinned one disappears with the next update. Its
-    successor gives the kernel another manifest hash, which every record stores.
+    apt verified the package when it installed it. Debian keeps only the newest version of a package,
+    so the version in the recipe disappears with the next update. The newer version gives the kernel
+    another manifest hash, which every record stores.
     """
     owner = _words_of("dpkg", "--search", str(path))
     if owner is None or owner.partition(":")[0] != recipe.package:
@@ -183,7 +184,7 @@ def _excludes(top: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
-    """Yield a pipe with an archive's content; tar itself would run xz on one processor only."""
+    """Yield the descriptor of a pipe with the unpacked archive; tar alone would run xz on one CPU."""
     decompressors = {".xz": ["xz", f"-T{jobs}"], ".gz": ["gzip"], ".bz2": ["bzip2"]}
     if archive.suffix not in decompressors:
         raise BuildError(f"{archive}: not a .tar.xz, .tar.gz or .tar.bz2 archive")
@@ -219,7 +220,7 @@ def apply_patches(recipe: Recipe, folder: Path) -> None:
 
 
 def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -> BuildError:
-    """Return the error for a user's patch that does not apply, with its hunks that failed."""
+    """Return the error for a user's patch that does not apply, with the hunks that failed."""
     failed = list(failed_files(output))
     files = "\n".join(f"  {file}: {what}" for file, what in failed) or f"  {output.strip()[-500:]}"
     others = sorted(
@@ -235,7 +236,7 @@ def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -
 
 
 def failed_files(output: str) -> Iterator[tuple[str, str]]:
-    """Yield the files in what `patch` prints that it could not change, each with the reason."""
+    """Yield each file that `patch` could not change, according to its output, and the reason."""
     file, hunks = "", list[str]()
     for line in [*output.splitlines(), "patching file "]:
         if match := re.match(r"(?:patching|checking) file (.*)", line):
@@ -248,7 +249,7 @@ def failed_files(output: str) -> Iterator[tuple[str, str]]:
         elif line.startswith("can't find file to patch"):
             yield "a file", "this source does not have it"
         elif "previously applied" in line:
-            yield file, "it has been changed like that already"
+            yield file, "it already has this change"
 
 
 def changes(patch: Patch, file: str) -> bool:

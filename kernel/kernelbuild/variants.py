@@ -1,4 +1,4 @@
-"""Variants: kernels of the recipe with patches of the user's, under names of their own.
+"""Variants: kernels of the recipe with patches of the user, who names them.
 
 A variant is kept in the cache, so that it can be built again when the recipe changes:
 
@@ -25,7 +25,7 @@ from .recipe import Recipe, kernel_names, load_recipe, read_patch
 _FOLDER = "variants"
 _FILE = "variant.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,29}")
-# The option of config/ that ends the kernel's release.
+# The option whose value is the end of the kernel's release.
 _RELEASE_OPTION = "LOCALVERSION"
 
 
@@ -35,9 +35,9 @@ def variant_names(cache: Path) -> tuple[str, ...]:
 
 
 def load_kernel(folder: Path, name: str, cache: Path) -> Recipe:
-    """Return the recipe of a kernel of the recipe, or of a variant; "" is the default kernel.
+    """Return the recipe of a kernel or a variant; "" is the default kernel.
 
-    Raise BuildError with the known names if there is no such kernel.
+    Raises BuildError with the known names if there is no such kernel.
     """
     names = kernel_names(folder)
     if not name or name in names:
@@ -51,7 +51,7 @@ def load_kernel(folder: Path, name: str, cache: Path) -> Recipe:
 def define_variant(
     folder: Path, name: str, base: str, patches: Sequence[Path], cache: Path
 ) -> Recipe:
-    """Keep a variant under a name, and return its recipe; one of the same name is replaced."""
+    """Store a variant in the cache, and return its recipe. It replaces one with the same name."""
     names = kernel_names(folder)
     if not _NAME.fullmatch(name):
         hint = "use at most 30 small letters, digits, dots and hyphens, as in bbr3"
@@ -62,30 +62,32 @@ def define_variant(
     if base not in names:
         raise BuildError(f'there is no kernel "{base}" to start from', _nearest(base, names))
     if not patches:
-        raise BuildError(f"{name} differs in nothing from {base}", "name patches: --patch FILE...")
+        raise BuildError(f"{name} would be equal to {base}", "name patches: --patch FILE...")
     for path in patches:
         read_patch(path)
-    place = cache / _FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place, prefix=".") as new:
+    variants_folder = cache / _FOLDER
+    variants_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=variants_folder, prefix=".") as new:
         files = [f"{number:04}-{path.name}" for number, path in enumerate(patches, 1)]
         for path, file in zip(patches, files, strict=True):
             shutil.copyfile(path, Path(new) / file)
         description = {"base": base, "patches": files}
         (Path(new) / _FILE).write_text(json.dumps(description, indent=2), encoding="utf-8")
-        shutil.rmtree(place / name, ignore_errors=True)
-        shutil.copytree(new, place / name)
+        shutil.rmtree(variants_folder / name, ignore_errors=True)
+        shutil.copytree(new, variants_folder / name)
     return _read(folder, name, cache)
 
 
 def _read(folder: Path, name: str, cache: Path) -> Recipe:
-    place = cache / _FOLDER / name
+    variant_folder = cache / _FOLDER / name
     try:
-        description = json.loads((place / _FILE).read_text(encoding="utf-8"))
+        description = json.loads((variant_folder / _FILE).read_text(encoding="utf-8"))
         base, files = str(description["base"]), [str(file) for file in description["patches"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "define it again with: wanlab kernel build --name NAME --base BASE --patch FILE..."
-        raise BuildError(f"the kernel {name} in {place} cannot be read: {error}", hint) from None
+        raise BuildError(
+            f"the kernel {name} in {variant_folder} cannot be read: {error}", hint
+        ) from None
     recipe = load_recipe(folder, base)
     release = tuple(
         replace(option, value=f'{option.value.rstrip(chr(34))}-{name}"')
@@ -93,7 +95,7 @@ def _read(folder: Path, name: str, cache: Path) -> Recipe:
         else option
         for option in recipe.options
     )
-    added = tuple(read_patch(place / file) for file in files)
+    added = tuple(read_patch(variant_folder / file) for file in files)
     return replace(recipe, name=name, patches=recipe.patches + added, options=release)
 
 

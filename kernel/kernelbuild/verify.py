@@ -1,4 +1,4 @@
-"""Verifying an image: whether it is whole, belongs to this recipe, and is what the recipe makes."""
+"""Verify an image: is it undamaged, does it belong to this recipe, and does the recipe produce it?"""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def verify_image(
     jobs: int | None = None,
     stream: TextIO | None = None,
 ) -> list[str]:
-    """Compare an image with the recipe; return the differences, none if it is the recipe's.
+    """Compare an image with the recipe; return the differences, none if it is the recipe's kernel.
 
-    Compare the files with their manifest, then the manifest's inputs with the recipe. With
-    `rebuild`, build the kernel again in a folder of its own and compare the files byte by byte; that
-    needs the same compiler, linker and C library.
+    The files are compared with the manifest, then the manifest's inputs with the recipe. With
+    `rebuild`, the kernel is built again in a temporary folder, and the files are compared byte by
+    byte; this needs the same compiler, linker and C library.
     """
     manifest = _read(folder)
     if problem := problem_with(folder, str(manifest.get("hash"))):
@@ -42,7 +42,7 @@ def verify_image(
     if rebuilt["inputs"]["tools"] != manifest["inputs"]["tools"]:
         return ["built with other tools than this computer has: " + _tools(manifest["inputs"])]
     return [
-        f"{name} differs from what the recipe makes"
+        f"{name} differs from the file that the recipe produces"
         for name, description in sorted(manifest["files"].items())
         if rebuilt["files"].get(name) != description
     ]
@@ -59,10 +59,13 @@ def _read(folder: Path) -> dict[str, Any]:
 
 
 def _differing_inputs(recipe: Recipe, built: Mapping[str, Any]) -> Iterator[str]:
-    """Name the inputs, tools aside, in which an image differs from every archive of the recipe."""
-    candidates = [
-        inputs(recipe, archive, {}, str(built.get("machine"))) for archive in recipe.archives
-    ]
+    """Yield the inputs, without the tools, in which an image differs from the recipe.
+
+    None if the image has been built from one of the recipe's archives; otherwise, the differences from
+    the nearest one.
+    """
+    machine = str(built.get("machine"))
+    candidates = [inputs(recipe, archive, {}, machine) for archive in recipe.archives]
     differences = [
         sorted(name for name in expected if name != "tools" and built.get(name) != expected[name])
         for expected in candidates

@@ -133,12 +133,12 @@ def test_an_invalid_variant_is_refused(
 def test_a_variant_without_a_readable_patch_is_refused(
     two_kernels: Path, tmp_path: Path, patch: Path
 ) -> None:
-    with pytest.raises(BuildError, match=r"fast differs in nothing from 6\.12"):
+    with pytest.raises(BuildError, match=r"fast would be equal to 6\.12"):
         define_variant(two_kernels, "fast", "", [], tmp_path)
     with pytest.raises(BuildError, match="cannot read the patch"):
         define_variant(two_kernels, "fast", "", [tmp_path / "none.patch"], tmp_path)
     patch.write_text("no diff\n")
-    with pytest.raises(BuildError, match=r"faster.patch: there is no diff in it"):
+    with pytest.raises(BuildError, match=r"faster.patch contains no diff"):
         define_variant(two_kernels, "fast", "", [patch], tmp_path)
 
 

@@ -55,7 +55,7 @@ def test_an_image_with_other_bytes_does_not_match_the_recipe(
     rebuilt_as(monkeypatch, make_image(recipe, tmp_path / "rebuilt"))
     image = make_image(recipe, tmp_path / "image", "another kernel")
     assert verify_image(recipe, image, rebuild=False) == []
-    assert verify_image(recipe, image) == ["linux differs from what the recipe makes"]
+    assert verify_image(recipe, image) == ["linux differs from the file that the recipe produces"]
 
 
 def test_a_damaged_image_is_not_built_again(recipe: Recipe, tmp_path: Path) -> None:
