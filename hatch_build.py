@@ -1,7 +1,7 @@
 """Puts the built kernel and the browser page into the wheel, and names the platform it runs on.
 
-`./dev wheel` builds both before. A wheel without the kernel (an editable install, for example) is an
-ordinary pure one.
+`./dev wheel` builds kernel and page first. A wheel without the kernel, such as an editable install,
+is an ordinary pure-Python wheel for all platforms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLATFORM = "manylinux_2_17_x86_64.musllinux_1_1_x86_64"
 
 
 class KernelHook(BuildHookInterface):
-    """Include the folder of a built kernel that the environment names."""
+    """Includes the folder of a built kernel, which WANLAB_WHEEL_KERNEL names."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         folder = os.environ.get(KERNEL_VARIABLE)
