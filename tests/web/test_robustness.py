@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,3 +145,14 @@ def test_half_open_connections_do_not_block_the_user(
     wait_until(lambda: len(list(folder.iterdir())) < connections.MAX_WAITING + 40)
     with contextlib.suppress(ConnectionResetError):
         assert opened[0].recv(1) == b""  # the oldest was closed
+
+
+def test_many_half_open_connections_at_once_do_not_take_all_descriptors(
+    server: Server, half_open: Callable[[int], list[socket.socket]]
+) -> None:
+    _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (512, hard))
+    half_open(700)
+    assert server.get("/api/state").status_code == 200
+    server.end()
+    assert "Too many open files" not in "".join(server.said)

@@ -14,6 +14,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 HEADER_REAL_S = 10.0
 MAX_WAITING = 128
+ACCEPTED_AT_ONCE = 64
+"""asyncio accepts as many connections as the backlog holds before it handles the first of them. If
+they take all descriptors, it logs an error for each that it could not accept.
+"""
 
 
 class LimitedProtocol(H11Protocol):
@@ -27,7 +31,9 @@ class LimitedProtocol(H11Protocol):
         self._opened_at = time.monotonic()
         self._start_timer()
         others = [other for other in self.connections if isinstance(other, LimitedProtocol)]
-        waiting = [other for other in others if other.is_waiting]
+        waiting = [
+            other for other in others if other.is_waiting and not other.transport.is_closing()
+        ]
         if len(waiting) > MAX_WAITING:
             min(waiting, key=lambda other: other._opened_at).transport.abort()
 

@@ -23,7 +23,7 @@ from wanlab.errors import WanlabError
 from . import commands
 from .app import STATIC, application
 from .auth import AuthMiddleware, ServerAddress, new_token
-from .connections import LimitedProtocol
+from .connections import ACCEPTED_AT_ONCE, LimitedProtocol
 from .folder import WorkingFolder
 from .laboratory import Laboratory
 
@@ -187,6 +187,7 @@ def configuration(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Con
         http=protocol,
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE_BYTES,
+        backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
         access_log=False,
         server_header=False,
