@@ -136,7 +136,12 @@ def test_a_call_for_which_nobody_waits_any_more_does_not_end_the_network(
         every=lambda network: None,
     )
     begun, go_on = threading.Event(), threading.Event()
-    network_worker.submit(lambda network: (begun.set(), go_on.wait(PATIENCE_S)))
+
+    def keep_waiting(network: Network) -> None:
+        begun.set()
+        go_on.wait(PATIENCE_S)
+
+    network_worker.submit(keep_waiting)
     given_up = network_worker.submit(lambda network: called.append("given up"))
     network_worker.start()
     assert begun.wait(PATIENCE_S)
