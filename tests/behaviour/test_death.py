@@ -151,21 +151,21 @@ def test_a_process_that_keeps_time_from_passing_is_named_and_can_be_ended(
 ) -> None:
     monkeypatch.setattr(loop, "STALL_REAL_S", 1.0)
     monkeypatch.setattr("wanlab.machine.embedded.machine.BUSY_SHARE", 0.0)
-    told: list[str] = []
+    messages: list[str] = []
     with Network(shapes.minimal(), folder=tmp_path) as net:
         machine = net.machine
         assert isinstance(machine, EmbeddedMachine)
 
         def stalled(message: str) -> None:
-            told.append(message)
+            messages.append(message)
             machine.end_stalled_process()
 
         machine._on_stall = stalled
         other = net["h2"].start("sleep 1; echo fine")
         process = net["h1"].start(SPIN)
         assert process.wait() == -signal.SIGKILL
-        assert len(told) == 1
-        assert f"process {process.pid} (python3) computes without" in told[0]
+        assert len(messages) == 1
+        assert f"process {process.pid} (python3) computes without" in messages[0]
         assert other.wait() == 0
 
 

@@ -71,10 +71,10 @@ def test_an_action_may_let_time_pass_and_set_timers(net: Network, since: Since) 
 def test_a_timer_set_on_output_fires_in_time(net: Network, since: Since) -> None:
     times_ms: list[int] = []
 
-    def hear(data: bytes) -> None:
+    def note(data: bytes) -> None:
         net.after("250ms", lambda: times_ms.append(since() // 1_000_000))
 
-    net["h1"].start("sleep 1; echo now; sleep 5", on_output=hear)
+    net["h1"].start("sleep 1; echo now; sleep 5", on_output=note)
     net.after("4s", lambda: None)
     net.run_for("10s")
     assert len(times_ms) == 1
@@ -117,12 +117,12 @@ def test_an_error_in_a_timer_propagates_from_the_call_that_lets_time_pass(
 
 
 def test_each_started_process_is_reported(net: Network) -> None:
-    told: list[str] = []
-    net.on_process = lambda process: told.append(f"{process.node}: {process.command}")
+    started: list[str] = []
+    net.on_process = lambda process: started.append(f"{process.node}: {process.command}")
     net["h1"].run("true")
     net["h2"].start("sleep 1")
     net.on_process = None
-    assert told == ["h1: true", "h2: sleep 1"]
+    assert started == ["h1: true", "h2: sleep 1"]
 
 
 def test_on_time_reports_how_far_time_has_passed(net: Network, since: Since) -> None:
@@ -159,9 +159,9 @@ def test_a_folder_below_tmp_can_be_made_visible(
         (tmp_path / name / "file").write_text(name)
     net = start(shapes.minimal(), folder=tmp_path / "work", visible_folders=[tmp_path / "shown"])
     script = "cat file; echo; cat ../shown/file; echo; ls ..; touch ../shown/file"
-    told = net["h1"].run(script, check=False)
-    assert told.output.split() == ["work", "shown", "shown", "work"]
-    assert "Read-only file system" in told.stderr
+    done = net["h1"].run(script, check=False)
+    assert done.output.split() == ["work", "shown", "shown", "work"]
+    assert "Read-only file system" in done.stderr
 
 
 def test_measurements_before_the_machine_died_are_kept(start: Callable[..., Network]) -> None:

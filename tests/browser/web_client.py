@@ -149,10 +149,10 @@ class Server(Visitor):
 class RefusedCommandError(Exception):
     """The server refused a command."""
 
-    def __init__(self, told: Message) -> None:
-        super().__init__(told)
-        self.what: str = told["what"]
-        self.code: str = told["code"]
+    def __init__(self, error: Message) -> None:
+        super().__init__(error)
+        self.what: str = error["what"]
+        self.code: str = error["code"]
 
 
 class SocketClient:

@@ -16,9 +16,9 @@ def test_the_doctor_prints_a_line_for_each_finding(wanlab: Wanlab) -> None:
     lines = ran.output.decode().splitlines()
     assert ran.status == 0
     assert "The embedded machine (the default): can run" in lines
-    told = [line.split()[1] for line in lines if line.startswith("  ")]
+    names = [line.split()[1] for line in lines if line.startswith("  ")]
     for name in ("bash", "tc", "kernel", "memory", "ptrace", "boot", "namespaces"):
-        assert name in told
+        assert name in names
     assert all("->" in line for line in lines if line.startswith(("  missing", "  absent")))
 
 

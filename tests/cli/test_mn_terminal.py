@@ -139,11 +139,11 @@ def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
     prompt.type("stty size\r")
     prompt.until("\n40 100\n")
     prompt.until("in> ")
-    prompt.type("trap 'echo told' WINCH\r")
+    prompt.type("trap 'echo resized' WINCH\r")
     prompt.until("\n")
     prompt.until("in> ")
     prompt.resize_and_notify(30, 90)
-    prompt.until("told")
+    prompt.until("resized")
     prompt.type("\rstty size\r")
     prompt.until("\n30 90\n")
     prompt.type("\x1b[200~echo pasted $((6 * 7))\x1b[201~\r")
@@ -185,8 +185,8 @@ def test_pasted_lines_are_commands(prompt: Terminal) -> None:
 
 def test_no_time_passes_at_the_prompt(prompt: Terminal) -> None:
     prompt.line("px import time; began = time.time()")
-    told = prompt.line("py 0 <= time.time() - began < 0.001")
-    assert "True\n" in told
+    output = prompt.line("py 0 <= time.time() - began < 0.001")
+    assert "True\n" in output
 
 
 def test_at_real_pace_time_passes_at_the_prompt(wanlab: Any) -> None:
@@ -241,17 +241,17 @@ def test_a_window_that_cannot_be_opened_does_not_end_the_prompt(wanlab: Any) -> 
 XTERM = """\
 import os, pty, sys
 
-told = bytearray()
+output = bytearray()
 child, terminal = pty.fork()
 if child == 0:
     os.execv(sys.argv[sys.argv.index("-e") + 1], sys.argv[sys.argv.index("-e") + 1 :])
 os.write(terminal, b"ip -brief address show h1-eth0; exit\\r")
 try:
     while data := os.read(terminal, 4096):
-        told += data
+        output += data
 except OSError:
     pass
 with open("{folder}/seen.new", "wb") as file:
-    file.write(told)
+    file.write(output)
 os.rename("{folder}/seen.new", "{folder}/seen")
 """

@@ -222,10 +222,10 @@ def test_ctrl_c_in_a_real_build_leaves_nothing(place: BuildBench) -> None:
     os.killpg(builder.pid, signal.SIGINT)
     builder.terminate()
     builder.send_signal(signal.SIGINT)
-    told = builder.communicate()[1]
+    stderr = builder.communicate()[1]
     place.cache = place.folder / "wanlab" / "kernels"
     assert (builder.returncode, place.cache_content()) == (130, set())
-    assert told.endswith("kernel: interrupted; nothing is left behind\n")
+    assert stderr.endswith("kernel: interrupted; nothing is left behind\n")
 
 
 def test_a_full_disk_is_reported_before_anything_is_unpacked(place: BuildBench) -> None:

@@ -53,8 +53,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         monkeypatch.setattr(sys, "argv", ["program", *arguments])
         with pytest.raises(SystemExit) as ended:
             scripts.run(module.__name__.rpartition(".")[2] + ".sh", module.USAGE, module.main)
-        told = capsys.readouterr()
-        return Ended(ended.value.code, told.out, told.err)
+        captured = capsys.readouterr()
+        return Ended(ended.value.code, captured.out, captured.err)
 
     return run
 

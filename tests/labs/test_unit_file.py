@@ -74,7 +74,7 @@ def test_all_problems_are_reported_at_once_with_their_places(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("enter: [5]", "enter: [4]", "nothing waits for Enter in step 4"),
         ("of: 5", "of: 12", "there is no step 12 before this one"),
@@ -89,9 +89,9 @@ def test_all_problems_are_reported_at_once_with_their_places(tmp_path: Path) -> 
         (", hint: look", "", '(check[0].hint): "hint" is missing'),
     ],
 )
-def test_a_mistake_is_reported(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_a_mistake_is_reported(tmp_path: Path, before: str, after: str, message: str) -> None:
     assert before in GOOD
-    assert any(told in line for line in problems(tmp_path, GOOD.replace(before, after)))
+    assert any(message in line for line in problems(tmp_path, GOOD.replace(before, after)))
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])

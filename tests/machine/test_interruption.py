@@ -69,14 +69,14 @@ def test_a_second_interrupt_is_not_held_back() -> None:
 
 
 def test_a_handler_that_returns_is_called_once_and_the_wait_continues() -> None:
-    told: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     interruption = Interruption()
     with interruption, interruption:
         press()
-        assert told == []
+        assert received == []
         assert interruption.allow_during(lambda: "heard") == "heard"
-    assert told == [signal.SIGINT]
+    assert received == [signal.SIGINT]
 
 
 def test_other_threads_and_ignored_interrupts_are_not_affected() -> None:

@@ -27,8 +27,8 @@ def test_every_interface_has_the_counters_that_ip_shows() -> None:
         )
         for link in shown
     ]
-    for link, told in zip(found, shown, strict=True):
-        rx, tx = told["stats64"]["rx"], told["stats64"]["tx"]
+    for link, by_ip in zip(found, shown, strict=True):
+        rx, tx = by_ip["stats64"]["rx"], by_ip["stats64"]["tx"]
         assert (link.rx_bytes, link.rx_packets) == (rx["bytes"], rx["packets"])
         assert (link.tx_bytes, link.tx_packets) == (tx["bytes"], tx["packets"])
         assert (link.rx_errors, link.tx_errors) == (rx["errors"], tx["errors"])

@@ -102,10 +102,10 @@ def perform(net: Net, *lines: str, kind: type[CLI] = CLI) -> CLI:
     return kind(net, stdin=io.StringIO("".join(f"{line}\n" for line in lines)))
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     """Return both output streams without the prompts."""
-    told = capsys.readouterr()
-    return told.out.replace("mininet> ", "") + told.err
+    captured = capsys.readouterr()
+    return captured.out.replace("mininet> ", "") + captured.err
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_errors_have_mininets_wording(
     net: Net, line: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert perform(net, line).has_failed
-    assert said(capsys).strip() == answer
+    assert printed(capsys).strip() == answer
 
 
 def test_open_vswitchs_programs_on_a_bridge_say_what_to_use(
@@ -150,10 +150,10 @@ def test_open_vswitchs_programs_on_a_bridge_say_what_to_use(
     net.switches = [Bridge()]  # type: ignore[list-item]
     monkeypatch.setattr("subprocess.call", lambda line, shell: int("s1" in line))
     assert perform(net, "sh sudo ovs-ofctl dump-flows s1").has_failed
-    assert "s1 is a bridge of the kernel" in said(capsys)
+    assert "s1 is a bridge of the kernel" in printed(capsys)
     for line in ("sh ovs-ofctl dump-flows s2", "sh ls s1", "sh ovs-vsctl show"):
         assert not perform(net, line).has_failed
-    assert said(capsys).strip() == ""
+    assert printed(capsys).strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_commands_print_their_results(
     net: Net, line: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not perform(net, line, "exit").has_failed
-    assert said(capsys) == answer
+    assert printed(capsys) == answer
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_lines_written_to_a_pipe_end_with_a_newline(
     net: Net, capsys: pytest.CaptureFixture[str]
 ) -> None:
     perform(net, "h1 ls", "exit")
-    assert said(capsys) == "ran ls\n"
+    assert printed(capsys) == "ran ls\n"
 
 
 def test_commands_call_methods_of_the_network(net: Net) -> None:
@@ -231,7 +231,7 @@ def test_lost_pings_and_exceptions_are_failures(net: Net) -> None:
 
 def test_variables_assigned_by_px_are_kept(net: Net, capsys: pytest.CaptureFixture[str]) -> None:
     perform(net, "px x = 7", "py x", "exit")
-    assert said(capsys) == "7\n"
+    assert printed(capsys) == "7\n"
 
 
 def test_a_script_runs_until_it_exits(net: Net, tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_ctrl_c_ends_the_command_and_not_the_prompt(
             raise KeyboardInterrupt
 
     perform(net, "long", "nodes", "exit", kind=Own)
-    assert said(capsys) == "\nInterrupt\navailable nodes are: \nh1 h2 s1 x-1\n"
+    assert printed(capsys) == "\nInterrupt\navailable nodes are: \nh1 h2 s1 x-1\n"
 
 
 @pytest.mark.parametrize(

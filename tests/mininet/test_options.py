@@ -85,9 +85,9 @@ def test_options_that_cannot_be_honoured_are_refused_with_the_reason(
     with pytest.raises(SystemExit) as ended:
         options.read(arguments, options.parser())
     assert ended.value.code == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert words in told
-    assert told.startswith("Usage: mn [options]")
+    message = " ".join(capsys.readouterr().err.split())
+    assert words in message
+    assert message.startswith("Usage: mn [options]")
 
 
 def test_options_of_the_machine_are_separated() -> None:
@@ -116,11 +116,11 @@ def test_an_unknown_machine_is_reported(arguments: list[str], words: str) -> Non
 
 
 def test_the_help_describes_options_of_the_machine_and_the_wire() -> None:
-    told = " ".join(options.parser().format_help().split())
-    assert told.startswith("Usage: mn [options]")
+    text = " ".join(options.parser().format_help().split())
+    assert text.startswith("Usage: mn [options]")
     for option in options.MACHINE_OPTIONS:
-        assert f"--{option.name}=" in told
-    assert "Without --link tc,bw=... a link is a cable of 1 Gbit/s" in told
+        assert f"--{option.name}=" in text
+    assert "Without --link tc,bw=... a link is a cable of 1 Gbit/s" in text
 
 
 @pytest.mark.parametrize(

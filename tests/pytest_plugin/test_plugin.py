@@ -273,9 +273,9 @@ def test_hangs(server):
         assert network.difference is None
         assert network.processes[-1].output == "one\n"
         assert network.processes[-1].status == 3
-    told = record.read(kept / "record")
-    assert told.provenance.commands[0] == "h2$ iperf3 -s -1"
-    assert told["tcp"].distinct("node") == ["h1", "h2"]
+    evidence = record.read(kept / "record")
+    assert evidence.provenance.commands[0] == "h2$ iperf3 -s -1"
+    assert evidence["tcp"].distinct("node") == ["h1", "h2"]
     assert (kept.parent / "test_hangs" / "processes.txt").exists()
     assert (kept.parents[1] / ".gitignore").read_text() == "*\n"
 

@@ -51,10 +51,10 @@ def test_a_run_is_reused_by_a_sweep_and_removed_on_request(tmp_path: Path) -> No
     assert "1 from the cache" in many.stderr
     why = "there is no metric 'los' (did you mean lost?)"
     assert f'Warning: figure not drawn: "lines los over loss": {why}\n' in many.stderr
-    told = json.loads(many.stdout)
-    assert [run["seed"] for run in told["runs"]] == [1, 2]
-    assert told["runs"][1]["metrics"] == said["metrics"]
-    assert [failure["what"] for failure in told["failures"]] == [
+    results = json.loads(many.stdout)
+    assert [run["seed"] for run in results["runs"]] == [1, 2]
+    assert results["runs"][1]["metrics"] == said["metrics"]
+    assert [failure["what"] for failure in results["failures"]] == [
         "ValueError: nothing came back"
     ] * 2
     page = (tmp_path / "out" / "report.html").read_text("utf-8")

@@ -48,7 +48,7 @@ topology:
 """
 
 
-def said(imported: Imported) -> list[str]:
+def notes_of(imported: Imported) -> list[str]:
     return [str(note) for note in imported.notes]
 
 
@@ -96,7 +96,7 @@ def test_links_of_containerlab_keep_their_ports(tmp_path: Path) -> None:
 
 
 def test_everything_in_containerlab_without_a_counterpart_is_listed(tmp_path: Path) -> None:
-    notes = said(campus(tmp_path))
+    notes = notes_of(campus(tmp_path))
     for words in (
         "the management network (eth0) does not exist here",
         "edge: a node of the kind nokia_srlinux becomes a Linux router",
@@ -122,7 +122,7 @@ def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
         "    r: {kind: linux, image: frr, binds: ['../secret.conf:/etc/frr/frr.conf']}\n"
     )
     imported = import_file(lab)
-    assert "r: cannot read ../secret.conf" in said(imported)[0]
+    assert "r: cannot read ../secret.conf" in notes_of(imported)[0]
     assert imported.topology.routers[0].frr is None
 
 
@@ -182,7 +182,7 @@ def test_a_project_of_gns3_keeps_addresses_vlans_filters_and_texts(tmp_path: Pat
     assert topology.extra["frames"] == [
         {"text": "", "x": -4.0, "y": -5.0, "width": 90.0, "height": 50.0}
     ]
-    notes = said(imported)
+    notes = notes_of(imported)
     for words in (
         "NAT: a node of type nat is left out",
         "R1 - NAT: this link is left out",

@@ -136,10 +136,10 @@ def test_a_terminal_follows_the_size_of_its_window(running: Student) -> None:
         for attempt in range(20):
             running.types(terminal, f"echo try {attempt}: $(stty size)")
             seen = running.reads(terminal, re.compile(rf"try {attempt}: \d+ \d+"))
-            told = re.findall(rf"try {attempt}: (\d+) \d+", seen)[0]
-            if (rows := running.rows_of(terminal)) == int(told):
+            rows_of_node = re.findall(rf"try {attempt}: (\d+) \d+", seen)[0]
+            if (rows := running.rows_of(terminal)) == int(rows_of_node):
                 return rows
-        raise AssertionError(f"{rows} rows are shown, but the node's terminal has {told}")
+        raise AssertionError(f"{rows} rows are shown, but the node's terminal has {rows_of_node}")
 
     small = follows()
     running.makes_terminals_large()

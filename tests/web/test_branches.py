@@ -38,7 +38,7 @@ def terminals(client: WebClient, branch: str = "b1") -> dict[str, dict[str, Any]
     return {it["title"]: it for it in answer}
 
 
-def said(terminal: dict[str, Any], until_ns: float = float("inf")) -> str:
+def text_of(terminal: dict[str, Any], until_ns: float = float("inf")) -> str:
     return "".join(it["text"] for it in terminal["output"] if it["at_ns"] <= until_ns)
 
 
@@ -107,9 +107,9 @@ def test_a_branch_continues_from_an_earlier_instant_beside_the_original(client: 
     with client.reopened(shown["id"]) as terminal:
         client.do("pause", paused=False)
         text = terminal.until("12 received")
-        assert text.startswith(said(original, at_ns))
+        assert text.startswith(text_of(original, at_ns))
         client.stands_still()
-        assert said(terminals(client, "b2")["h1"]) == said(original)
+        assert text_of(terminals(client, "b2")["h1"]) == text_of(original)
     # Its files are in a separate folder.
     folder = client.server.folder / client.state["branches"]["branches"][1]["folder"]
     assert folder == client.server.folder / "branches" / "2"

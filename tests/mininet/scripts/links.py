@@ -36,9 +36,9 @@ def goodput_bps(net, *options):
     h1, h2 = net.get("h1", "h2")
     listener = h2.popen("iperf3 -s -1 -J")
     time.sleep(0.1)
-    told = json.loads(h1.cmd(f"iperf3 -c {h2.IP()} -J", *options))
+    result = json.loads(h1.cmd(f"iperf3 -c {h2.IP()} -J", *options))
     listener.communicate()
-    return told["end"]["sum_received"]["bits_per_second"]
+    return result["end"]["sum_received"]["bits_per_second"]
 
 
 # each link's delay adds exactly twice to the round trip
