@@ -175,6 +175,17 @@ def test_switch_types_survive_reading_and_writing(
     assert json.loads(mn.dump(topology))["switches"][0]["opts"]["switchType"] == kind
 
 
+def test_a_switch_whose_start_command_calls_open_vswitch_is_one() -> None:
+    for command, expected in (("ovs-vsctl set-controller s1 tcp:h:1", "ovs"), ("echo", "bridge")):
+        opts = {"hostname": "s1", "switchType": "default", "startCommand": command}
+        switch = {"number": "1", "x": "1.0", "y": "2.0", "opts": {**opts, "controllers": []}}
+        topology = mn.load(file_with(switches=[switch]))
+        assert topology.switches[0].kind == expected
+        written = json.loads(mn.dump(topology))["switches"][0]["opts"]
+        assert (written["switchType"], "wanlab" in written) == ("default", False)
+        assert mn.load(mn.dump(topology)) == topology
+
+
 FLOWS = {"nflowTarget": "10.0.0.9:9996", "nflowTimeout": "60", "nflowAddId": "1"}
 SAMPLES = {
     "sflowTarget": "10.0.0.9:6343",

@@ -21,6 +21,7 @@ To lose nothing, each node and link is written as MiniEdit would write it, and t
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -327,7 +328,9 @@ def _read_switch(preferences: Preferences, item: Fields) -> Node:
         return _with_ours(router, opts, plain.read_node)
     controllers = opts.texts("controllers")
     if kind == "default":
-        kind = preferences.switch_type if controllers else "bridge"
+        command = common.get("start_command") or ""
+        needs_type = controllers or _OPEN_VSWITCH.search(command)
+        kind = preferences.switch_type if needs_type else "bridge"
     switch = Switch(
         name,
         number=number,
@@ -482,6 +485,8 @@ def _number(value: float) -> float:
 
 
 _ROUTER = "legacyRouter"
+_OPEN_VSWITCH = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b")
+"""Programs of Open vSwitch. In MiniEdit, every default switch has a bridge for them."""
 _CONTROLLER_KINDS = {"ref": "learning", "ovsc": "learning"}
 _SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)
 

@@ -4,7 +4,8 @@ openFlowVersions   the OpenFlow versions of every Open vSwitch. MiniEdit's defau
                    alone, counts as no choice: switch and controller negotiate a version.
 netflow, sflow     the collector of each switch whose "netflow" or "sflow" is "1"; without a target
                    no switch reports
-switchType         the kind of a switch of type "default" that has controllers
+switchType         the kind of a switch of type "default" that has controllers, or whose start
+                   command calls Open vSwitch's programs
 """
 
 from __future__ import annotations
