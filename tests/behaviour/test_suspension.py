@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.costs(6)]
 
 COMMAND = (
     *(sys.executable, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--node", "h1", "--"),
-    *("ping", "-c", "3000", "-i", "0.01", "h2"),
+    *("ping", "-c", "3000", "-i", "0.02", "h2"),
 )
 
 
