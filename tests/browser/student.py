@@ -212,7 +212,7 @@ class Student:
         count = terminals.count()
         self.page.get_by_role("button", name="+ Terminal").click()
         entries = self.page.get_by_role("menu", name="Open a terminal")
-        entries.get_by_role("menuitem", name=re.compile(rf"^{re.escape(node)}( |$)")).click()
+        entries.get_by_role("menuitem", name=re.compile(rf"^{re.escape(node)}(>? |$)")).click()
         terminal = terminals.nth(count)
         terminal.locator(".xterm-rows").wait_for()
         return terminal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from course_work import CourseWork
 from served import Server
@@ -20,3 +22,38 @@ def test_exercise_1_is_drawn_run_and_passes_its_check(student: Student, server: 
     assert walk.missed == []
     assert walk.lost == []
     assert (walk.done, walk.points) == ([1], walk.of)
+
+
+SENDERS = """\
+nodes:
+  - {host: h1, x: 100, y: 80}
+  - {host: h2, x: 700, y: 80}
+  - {host: h3, x: 100, y: 300}
+  - {host: h4, x: 700, y: 300}
+  - {switch: s1, x: 300, y: 180}
+  - {switch: s2, x: 500, y: 180}
+links:
+  - {link: [h1, s1]}
+  - {link: [h3, s1]}
+  - {link: [s1, s2], rate: 5Mbps, delay: 10ms}
+  - {link: [s2, h2]}
+  - {link: [s2, h4]}
+"""
+
+
+def test_the_graph_of_concurrent_senders_opens_beside_mininets_prompt(
+    student: Student, server: Server
+) -> None:
+    (server.folder / "senders.yaml").write_text(SENDERS)
+    student.opens("senders.yaml")
+    student.runs()
+    student.chooses_pace("as fast as possible")
+    prompt = student.opens_terminal("mininet")
+    student.types(prompt, "source concurrent_diff_algo")
+    page = student.page
+    page.get_by_role("tab", name="concurrent.pdf").wait_for()
+    page.locator("iframe[title$='concurrent.pdf']").wait_for()
+    assert (server.folder / "concurrent.pdf").read_bytes().startswith(b"%PDF")
+    student.picture("graph of two senders")
+    student.brings_to_front("mininet")
+    student.reads(prompt, re.compile(r"bbr\s*\.\d+"))

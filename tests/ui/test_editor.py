@@ -226,6 +226,29 @@ def test_opening_a_file_asks_about_unsaved_changes(pencil: Pencil, server: Any) 
     )
 
 
+def test_a_file_of_the_computer_is_opened_by_dropping_or_choosing_it(
+    pencil: Pencil, tmp_path: Path
+) -> None:
+    course = Path(wanlab.__file__).parent / "labs" / "units"
+    page = pencil.page
+    text = (course / "lab14" / "topology.mn").read_text(encoding="utf-8")
+    data = page.evaluate_handle(
+        "(text) => { const data = new DataTransfer();"
+        " data.items.add(new File([text], 'lab14.mn')); return data; }",
+        text,
+    )
+    for event in ("dragover", "drop"):
+        page.dispatch_event(".canvas-area", event, {"dataTransfer": data})
+    pencil.has_nodes(*(node.name for node in wanlab.load(course / "lab14" / "topology.mn").nodes))
+    other = tmp_path / "other.mn"
+    other.write_text((course / "lab05" / "topology.mn").read_text(encoding="utf-8"))
+    page.keyboard.press("Control+o")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("dialog", name="Open").get_by_role("button", name="computer").click()
+    chooser.value.set_files(other)
+    pencil.has_nodes("h1", "h2", "s1", "s2")
+
+
 def test_starting_a_lesson_asks_about_unsaved_changes_as_opening_a_file_does(
     pencil: Pencil, server: Any
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -27,6 +28,11 @@ def place(number: int) -> tuple[int, int]:
 def pencil(student: Student, server: Any) -> Pencil:
     nodes = [f"{{host: h{n}, x: {place(n)[0]}, y: {place(n)[1]}}}" for n in range(1, COUNT + 1)]
     links = [f"{{link: [h{n}, h{n + 1}]}}" for n in range(1, COUNT)]
+    opens(student, server, nodes, links)
+    return Pencil(student)
+
+
+def opens(student: Student, server: Any, nodes: list[str], links: list[str]) -> None:
     text = f"nodes: [{', '.join(nodes)}]\nlinks: [{', '.join(links)}]"
     (server.folder / "large.yaml").write_text(text)
     page = student.page
@@ -34,8 +40,7 @@ def pencil(student: Student, server: Any) -> Pencil:
     dialog = page.get_by_role("dialog", name="Open")
     dialog.get_by_role("button", name="large.yaml").click()
     dialog.get_by_role("button", name="Open", exact=True).click()
-    is_drawn(page, COUNT)
-    return Pencil(student)
+    is_drawn(page, len(nodes))
 
 
 def is_drawn(page: Any, count: int) -> None:
@@ -66,6 +71,32 @@ def test_a_large_network_is_drawn_fitted_with_few_elements(pencil: Pencil) -> No
     expect(pencil.page.locator(".react-flow__edge").nth(5)).to_be_attached()
     assert pencil.page.locator(".react-flow__node").count() < 100
     pencil.student.picture("near")
+
+
+def test_1000_nodes_are_drawn_and_looked_at_from_near(student: Student, server: Any) -> None:
+    nodes, links = [], []
+    for number in range(40):
+        x, y = 700 * (number % 8), 600 * (number // 8)
+        nodes.append(f"{{switch: s{number + 1}, x: {x}, y: {y}, stp: true}}")
+        if number:
+            links.append(f"{{link: [s{number}, s{number + 1}]}}")
+        for index in range(24):
+            angle = 2 * math.pi * index / 24
+            name = f"h{24 * number + index + 1}"
+            at_x, at_y = x + 270 * math.cos(angle), y + 220 * math.sin(angle)
+            nodes.append(f"{{host: {name}, x: {at_x:.0f}, y: {at_y:.0f}}}")
+            links.append(f"{{link: [{name}, s{number + 1}], rate: 10Mbps}}")
+    assert len(nodes) == 1000
+    opens(student, server, nodes, links)
+    student.picture("1000 nodes")
+    pencil, page = Pencil(student), student.page
+    page.mouse.click(*pencil.point_of(700, 600))
+    expect(page.get_by_role("heading", name="s10", exact=True)).to_be_visible()
+    student.picture("a switch selected")
+    page.keyboard.press("Control+0")
+    expect(page.locator(".react-flow__edge").nth(5)).to_be_attached()
+    assert page.locator(".react-flow__node").count() < 100
+    student.picture("1000 nodes from near")
 
 
 def test_nodes_of_a_large_network_are_selected_moved_and_linked(

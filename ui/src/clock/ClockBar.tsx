@@ -89,7 +89,7 @@ function PaceChoice({ pace }: { pace: Pace }) {
       Pace
       <select
         value={pace}
-        title="“real” follows the real clock; “as fast as possible” runs as fast as it can be computed"
+        title="“real time” follows the real clock; “as fast as possible” does not wait for it"
         onChange={(event) => choose(event.target.value as Pace)}
       >
         <option value="real">real time</option>

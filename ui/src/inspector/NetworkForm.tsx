@@ -71,10 +71,10 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             title="Wire"
             value={preferences.wire}
             choices={[
-              ["mtu", "mtu"],
-              ["gso", "gso"],
+              ["mtu", "mtu (real)"],
+              ["gso", "gso (faster)"],
             ]}
-            hint={preferences.wire === "mtu" ? "packets as on a real wire" : "large GSO packets, as in Mininet: faster"}
+            hint={preferences.wire === "mtu" ? "single packets, as on a real wire" : "packets of up to 64 KB, as in Mininet"}
             onChange={(wire) => set("wire", { wire: wire as DocumentPreferences["wire"] })}
           />
           <TextField
