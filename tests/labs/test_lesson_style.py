@@ -46,6 +46,10 @@ NAMES_FOLLOW = {
     *("cd", "mkdir", "cat", "xdg-open", "plot_iperf.sh", "fairness.sh", "featherpad", "egrep"),
     *("wanlab", "modprobe"),
 }
+HOURS = {
+    **{"half an hour": 0.5, "an hour": 1.0, "two hours": 2.0},
+    **{"an hour and a half": 1.5, "one and a half hours": 1.5},
+}
 
 
 @pytest.fixture(params=NAMES)
@@ -133,6 +137,12 @@ def explained(name: str) -> Counter[tuple[str, str]]:
         elif line.startswith("| `"):
             words.update((title, word) for word in CODE.findall(line.split("|")[1]))
     return words
+
+
+def test_the_lesson_and_lab_yaml_give_the_same_time(unit: Unit) -> None:
+    needed = re.search(r"^You need (?:about )?([a-z ]+)[.,]", text_of(unit.name), re.MULTILINE)
+    assert needed
+    assert HOURS[needed[1]] == unit.hours
 
 
 def test_the_sections_are_the_same_in_the_same_order(unit: Unit) -> None:

@@ -45,8 +45,13 @@ class ReceivedFrame:
 
 @dataclass(frozen=True)
 class Event:
-    """An event that is not a frame: `what` is "topology", "began", "step", "process", "upload",
-    "unrepeatable" or "end"."""
+    """An event that is not a frame.
+
+    `what` is "topology" (`value`: the topology as plain data), "began" (the network has started),
+    "step" (an instant in ns, up to which time was let pass), "process" (its number and node),
+    "upload" (the lines that were written), "unrepeatable" (an instant in ns, or the reason) or
+    "end".
+    """
 
     at_ns: int
     what: str
