@@ -36,6 +36,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--accept", action="store_true", help="rewrite the golden files with the current output"
     )
+    parser.addoption("--long", action="store_true", help="also run the tests marked `long`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave tests marked `long` out only if all tests are run; whoever names tests, gets them.
+
+    Workers of xdist receive the option, but not what was typed.
+    """
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not is_whole or config.option.keyword or "long" in config.option.markexpr:
+        config.option.long = True
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return None if config.option.long else "left out: tests marked `long` (run them with --long)"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -46,12 +61,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest files first, so that no worker ends long after the others.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long tests, and run the slowest files first, so that the workers end together.
 
     xdist gives the next file to a free worker, and by default begins with the files that have the
     most tests.
     """
+    if not config.option.long:
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
     seconds: dict[Path, float] = defaultdict(float)
     for item in items:
         seconds[item.path] += estimated_s(item)

@@ -84,6 +84,7 @@ def test_the_host_sends_super_packets_and_the_wire_carries_packets_of_one_mtu(
     assert total(at_host) == total(on_wire) > 1_000_000
 
 
+@pytest.mark.long
 def test_offloads_switched_by_hand_change_the_hosts_and_not_the_wire(start: Start) -> None:
     net = start(shapes.single(2), sysctls=SYSCTLS)
 

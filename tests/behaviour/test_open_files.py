@@ -38,6 +38,7 @@ def test_more_files_are_read_than_may_be_open(tmp_path: Path, limit: int, files:
     assert done.returncode == 0
 
 
+@pytest.mark.long
 def test_the_soft_limit_is_raised_to_the_hard_one(tmp_path: Path) -> None:
     """A user's soft limit on Debian is 1024, the hard limit far higher."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

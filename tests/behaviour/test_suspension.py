@@ -45,6 +45,7 @@ def send_to_all(pids: list[int], number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_wanlab", [True, False], ids=["everything", "the kernel's side"])
 def test_a_suspended_network_has_the_same_results_as_an_undisturbed_one(
     tmp_path: Path, with_wanlab: bool

@@ -254,6 +254,7 @@ LARGE_BUFFERS = {
 }
 
 
+@pytest.mark.long
 def test_a_wire_exerts_no_backpressure(start: Start) -> None:
     """Ten bandwidth-delay products of buffer fill, although no netem stands before the queue."""
     limit = 10 * 125_000  # 50 Mbit/s, 20 ms

@@ -90,6 +90,7 @@ def test_the_longest_unit_is_started_first() -> None:
     assert expected_s(catalog.find("1")) < 20
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -> None:
     options = ["-j", "2", "--json", "--results", str(tmp_path / "results")]
@@ -109,6 +110,7 @@ def test_units_run_side_by_side_and_are_summed_up(wanlab: Any, tmp_path: Path) -
     assert written == [(tmp_path / "results" / row["report"]).stat().st_mtime_ns for row in rows]
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_one_unit_with_several_seeds_gives_distributions(wanlab: Any, tmp_path: Path) -> None:
     options = ["--seeds", "2", "--seed", "5", "-j", "2", "--results", str(tmp_path / "results")]
@@ -160,6 +162,7 @@ def of_series(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_lab_starts_at_a_step_with_all_earlier_ones_done(wanlab: Any) -> None:
     lines = b"h1 iperf3 -c 10.0.0.2 -t 1 -f m\nsh pkill -INT iperf3\nh1 pwd\n"

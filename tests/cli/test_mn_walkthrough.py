@@ -156,6 +156,7 @@ def perform(wanlab: Any, session: Session) -> tuple[int, str]:
     return ran.status, ran.output.decode()
 
 
+@pytest.mark.long
 @pytest.mark.costs(20)
 @counts_every_byte
 def test_the_walkthrough_prints_the_golden_output(

@@ -192,6 +192,7 @@ def test_the_list_shows_the_quantities_that_can_be_drawn(
     ]
 
 
+@pytest.mark.long
 def test_the_program_draws_each_kind_of_file(wanlab: Any, folder: Path) -> None:
     for kind, begins in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
         ran = wanlab("plot", "1-bdp", "10-bdp", "-o", f"both.{kind}")

@@ -39,6 +39,7 @@ def test_a_session_is_shown_verified_and_continued(wanlab: Any, session: Path) -
     assert b"got" not in early.output
 
 
+@pytest.mark.long
 def test_a_prompt_is_replayed_and_continued_with_other_lines(wanlab: Any) -> None:
     lines = b"h1 ping -c 2 h2\nh2 hostname\n"
     first = wanlab("mn", "--session", "s.wanlab", input=lines)
@@ -111,6 +112,7 @@ def test_a_difference_is_reported_and_sets_the_status(wanlab: Any, session: Path
     assert "replayed: 'got hello\\n'" in ran.errors
 
 
+@pytest.mark.long
 def test_a_lab_writes_its_session_beside_the_transcripts(wanlab: Any) -> None:
     for lines in (b"h1 ping -c 1 h2\nsh ls -R\n", b"h1 hostname\n"):
         ran = wanlab("lab", "start", "prob1", "--folder", "home", "--no-tmux", input=lines)
@@ -123,6 +125,7 @@ def test_a_lab_writes_its_session_beside_the_transcripts(wanlab: Any) -> None:
         assert ran.status == 0, ran.errors
 
 
+@pytest.mark.long
 def test_the_prompt_can_be_rewound_into_the_middle_of_a_command(wanlab: Any) -> None:
     back = b"rewind\nrewind 99s\nrewind 1s\n"
     lines = b"h1 ping -c 5 h2\nrewind 2500ms\nh2 hostname\n" + back + b"h1 echo there\n"

@@ -41,6 +41,7 @@ def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
     assert (ran.status, 'the gallery has no "nothing"' in ran.errors) == (1, True)
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "-j", "1", "--no-cache")

@@ -16,6 +16,7 @@ def test_all_tests_are_listed(wanlab: Any) -> None:
     assert [line.split()[0] for line in lines] == [*catalog.TESTS, "tcp_Nup"]
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_the_command_compares_queues(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab(

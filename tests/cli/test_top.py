@@ -160,6 +160,7 @@ def test_the_error_outside_of_a_machine_says_what_to_do(wanlab: Any) -> None:
     assert "is not running inside a wanlab machine" in ran.errors
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_in_a_machine_it_shows_the_ports_and_flows_of_all_nodes(
     start: Callable[..., Network],

@@ -41,6 +41,7 @@ def run(python: Path, source: Path, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_two_places_give_the_same_bytes_for_python(tmp_path: Path) -> None:
     """The files of the copy have new times, so Python does not use their compiled modules."""
     folder = tmp_path / "work"

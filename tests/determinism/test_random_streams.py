@@ -150,6 +150,7 @@ def test_a_plan_that_is_performed_in_parts_changes_nothing(
         assert observe(net) == undisturbed
 
 
+@pytest.mark.long
 def test_other_traffic_does_not_change_a_ports_losses(
     start: Start, undisturbed: RandomOutcomes
 ) -> None:

@@ -83,11 +83,13 @@ def test_any_cpu_gives_the_same_bytes(cpu: int) -> None:
         assert_same(run())
 
 
+@pytest.mark.long
 def test_other_load_changes_nothing() -> None:
     with under_load():
         assert_same(run())
 
 
+@pytest.mark.long
 def test_our_own_environment_changes_nothing() -> None:
     assert_same(run(PYTHONHASHSEED="12345", LANG="de_DE.UTF-8", TZ="Asia/Tokyo"))
 
@@ -105,6 +107,7 @@ def test_installation_paths_change_no_random_number(tmp_path: Path) -> None:
     assert instants(tmp_path / "a" / "long" / "way" / "down") == seen
 
 
+@pytest.mark.long
 def test_another_seed_gives_other_random_numbers() -> None:
     one, other = parts(first_run()), parts(run(seed=2))
     differing = {name for name in one if one[name] != other[name]}

@@ -150,6 +150,7 @@ def test_commands_that_need_the_page_fail_without_it(
     assert command.main([name]) == 1
 
 
+@pytest.mark.long
 def test_the_tests_of_a_missing_page_are_skipped_with_the_reason() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ui/test_pages.py"],

@@ -89,6 +89,7 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], str]]:
         yield match, text[: match.start()]
 
 
+@pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(40)
 def test_the_commands_print_what_the_page_shows(

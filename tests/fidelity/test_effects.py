@@ -57,6 +57,7 @@ def test_losses_come_in_bursts_of_the_requested_length() -> None:
     assert unmet(impairments.gilbert(seeds=[1])) == []
 
 
+@pytest.mark.long
 def test_the_throughput_of_reno_follows_the_model_of_rounds() -> None:
     assert unmet(losses.reno(losses.Path(10, 0.01, 100))) == []
 
@@ -77,5 +78,6 @@ def test_fair_queues_give_each_flow_the_same() -> None:
     assert unmet(shares.sfq()) == []
 
 
+@pytest.mark.long
 def test_windows_double_in_slow_start_and_follow_cubics_curve_after_a_loss() -> None:
     assert unmet([*windows.slow_start(), *windows.cubic()]) == []

@@ -69,6 +69,7 @@ def test_the_pages_agree_with_the_units_and_their_measurements() -> None:
     assert all(measurement.size == FULL for measurement in full.values())
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_short_run_of_a_unit_gives_a_number_of_the_predicted_size() -> None:
     result = find("mathis").experiment.run(cache=False, loss="1%", seconds=20)

@@ -365,6 +365,7 @@ def test_mistakes_in_a_new_unit_are_reported(tmp_path: Path) -> None:
         catalog.find("fast-link", tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_new_unit_works_unchanged(tmp_path: Path) -> None:
     from wanlab.labs import check_selftest

@@ -195,6 +195,7 @@ def test_a_solution_with_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Pat
     assert report["changed_programs"] == fakes
 
 
+@pytest.mark.long
 def test_a_measurement_with_a_limit_at_the_wrong_port_is_ended_early(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,6 +152,7 @@ def test_all_steps_are_performed_and_reported(unit: Unit, tmp_path: Path) -> Non
     assert (folder / "home" / "out.json").is_file()
 
 
+@pytest.mark.long
 def test_work_is_graded(unit: Unit, tmp_path: Path) -> None:
     def points(text: str, name: str = "work.sh") -> tuple[float, list[str]]:
         script = tmp_path / name

@@ -82,6 +82,7 @@ def test_the_numbers_are_csv_with_a_row_for_each_interval(folder: Path) -> None:
     assert all(row.count(",") == header.count(",") for row in rows)
 
 
+@pytest.mark.long
 def test_every_stream_has_its_file_of_numbers(folder: Path) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_tcp_streams.json")])
     streams = sorted(path.name for path in (folder / "results").glob("*.dat"))
@@ -89,6 +90,7 @@ def test_every_stream_has_its_file_of_numbers(folder: Path) -> None:
     assert len(streams) > 1
 
 
+@pytest.mark.long
 def test_figures_that_udp_lacks_are_left_out_with_a_message(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +111,7 @@ def test_figures_that_only_the_sender_has_are_left_out_with_a_message(
     assert "only the sender knows them, and this side received" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_an_interrupted_run_is_drawn_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_interrupted.json")])
     assert "the run ended before its time: interrupt" in capsys.readouterr().out

@@ -30,6 +30,7 @@ def network(start: Start) -> Network:
     return net
 
 
+@pytest.mark.long
 def test_the_manuals_command_writes_the_figures_to_the_working_folder(
     network: Network, tmp_path: Path
 ) -> None:

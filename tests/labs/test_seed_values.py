@@ -134,6 +134,7 @@ def test_another_seed_writes_another_script(tmp_path: Path) -> None:
     assert len(scripts) == 3
 
 
+@pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(12)
 def test_a_solution_solves_its_own_seed_and_not_the_next(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_a_session_cannot_write_outside_of_its_folder(unit: Unit, tmp_path: Path
     assert secret.read_text() == "mine"
 
 
+@pytest.mark.long
 def test_a_class_is_graded_by_its_sessions(unit: Unit, tmp_path: Path) -> None:
     home = tmp_path / "home"
     honest = session_of(unit, home, CURE)

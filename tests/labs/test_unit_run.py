@@ -123,6 +123,7 @@ def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> 
     assert flow.provenance.parameters == {"step": 3}
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_files_and_another_seed_others(
     unit: Unit, results: Path
 ) -> None:
@@ -136,6 +137,7 @@ def test_the_same_seed_gives_the_same_files_and_another_seed_others(
     assert first["flow/tcp.parquet"] != other["flow/tcp.parquet"]
 
 
+@pytest.mark.long
 def test_a_second_run_with_the_same_name_replaces_the_first(unit: Unit, results: Path) -> None:
     run(unit, results)
     text = results / "lab99-seed1" / "report.txt"

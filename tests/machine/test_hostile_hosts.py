@@ -60,6 +60,7 @@ def test_a_machine_runs_on_a_hardened_computer(limits: list[str], tmp_path: Path
     assert "1 received" in output
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_memory_is_the_same_even_with_a_randomized_heap(tmp_path: Path) -> None:
     """Without `personality`, the kernel's process has its heap elsewhere in each run."""
@@ -72,6 +73,7 @@ def test_memory_is_the_same_even_with_a_randomized_heap(tmp_path: Path) -> None:
     assert shown == 4 * [shown[0]]
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_cause(
     tmp_path: Path,

@@ -68,8 +68,8 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
         ("576", "sse"),
         ("832", "avx"),
         ("2696", "avx512"),
-        ("11008", "avx512"),
-        ("16384", "avx512"),
+        pytest.param("11008", "avx512", marks=pytest.mark.long),
+        pytest.param("16384", "avx512", marks=pytest.mark.long),
     ],
 )
 def test_all_registers_survive_with_an_xstate_of_any_size(

@@ -75,6 +75,7 @@ def test_sampling_changes_nothing(start: Start, wire: str) -> None:
     assert outputs[1:] == outputs[:1] * 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", ["gso", "mtu"])
 def test_sampling_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
     """Programs wait for each other and for the clock; the interrupted one must continue afterwards."""
@@ -92,6 +93,7 @@ def test_sampling_changes_nothing_at_1_gbit(start: Start, wire: str) -> None:
     assert outputs[1:] == outputs[:1] * 2
 
 
+@pytest.mark.long
 @counts_every_byte
 def test_sampling_every_hundred_microseconds_changes_nothing(start: Start) -> None:
     outputs = []

@@ -54,6 +54,7 @@ def test_options_that_a_drawing_sets_are_refused(tmp_path: Path) -> None:
         assert f"{option[0]} has no effect with --topo drawing.mn" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_script_uses_the_virtual_environment_of_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "environment"
@@ -79,6 +80,7 @@ def test_a_folder_that_is_no_virtual_environment_is_refused(tmp_path: Path) -> N
     assert "--venv .: this is not a virtual environment" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_strict_is_an_option_of_python(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
@@ -107,6 +109,7 @@ topos = {"learning": Learning}
 """
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_custom_topologies_get_open_vswitch_as_scripts_do(tmp_path: Path) -> None:
     (tmp_path / "learning.py").write_text(OPENFLOW)
@@ -116,6 +119,7 @@ def test_custom_topologies_get_open_vswitch_as_scripts_do(tmp_path: Path) -> Non
     assert done.returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_mn_beside_a_network_with_the_same_names_is_refused_with_a_hint(tmp_path: Path) -> None:
     done = wanlab(tmp_path, "exec", "--topo", "single,2", "--", "sudo", "mn", "--test", "pingall")

@@ -56,6 +56,7 @@ def test_requests_that_mininet_ignores_are_errors_with_strict(net: Network) -> N
     assert "done" in run(net, "ignored.py", "strict")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
 def test_open_vswitches_obey_their_controllers(net: Network) -> None:
     assert "done" in run(net, "openflow.py")

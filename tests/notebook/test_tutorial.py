@@ -34,6 +34,7 @@ def test_the_tutorial_is_stored_without_outputs() -> None:
     assert [cell for cell in cells(TUTORIAL) if cell["outputs"] or cell["execution_count"]] == []
 
 
+@pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(20)
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ PROJECT = ROOT / "examples" / "client-server-tests"
 PLUGIN = [] if entry_points(group="pytest11", name="wanlab") else ["-p", "wanlab.pytest_plugin"]
 
 
+@pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(14)
 def test_the_example_projects_tests_pass() -> None:

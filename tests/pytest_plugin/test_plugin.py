@@ -193,6 +193,7 @@ def test_two(start_network):
     assert not (pytester.path / ".wanlab").exists()
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_tests_of_a_module_can_share_a_network(run: Run, pytester: pytest.Pytester) -> None:
     result = run(
@@ -318,6 +319,7 @@ def test_teardown(server): pass
     assert origin.warnings == ("the network was gone when this was written",)
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_ctrl_c_leaves_nothing_behind(
     run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

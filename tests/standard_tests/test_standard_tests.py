@@ -15,7 +15,7 @@ from wanlab.standard_tests.curves import panels
 from wanlab.standard_tests.experiment import flows_in, standard_test
 from wanlab.topology import dumps
 
-pytestmark = pytest.mark.machine
+pytestmark = [pytest.mark.machine, pytest.mark.long]
 RATE_MBPS = 10
 
 

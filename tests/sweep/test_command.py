@@ -37,6 +37,7 @@ def wanlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_a_run_is_reused_by_a_sweep_and_removed_on_request(tmp_path: Path) -> None:
     one = wanlab(tmp_path, "run", LOSSES, "--set", "loss=20%", "--seed", "2", "--json")
     assert one.returncode == 0, one.stderr

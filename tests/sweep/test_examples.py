@@ -17,6 +17,7 @@ STUDIES = ("sharing", "reno_theory", "queues", "rtt_unfairness", "pacing")
 SHORT = {"seconds": 2}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_measures_what_it_draws(name: str, tmp_path: Path) -> None:
     study = load_experiment(ROOT / "examples" / "studies" / f"{name}.py")
@@ -40,6 +41,7 @@ def blocks(page: str, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S)
 
 
+@pytest.mark.long
 def test_the_python_and_yaml_examples_on_the_page_agree(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     goodputs = []
@@ -55,6 +57,7 @@ def test_the_python_and_yaml_examples_on_the_page_agree(tmp_path: Path) -> None:
     assert goodputs[0] > 10
 
 
+@pytest.mark.long
 def test_the_pages_example_of_branching_after_a_warm_up_works(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     path = tmp_path / "queues.py"

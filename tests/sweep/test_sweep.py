@@ -89,6 +89,7 @@ def test_results_follow_the_design_and_carry_units(undisturbed: Results) -> None
     assert undisturbed.results[0].console == "20 of 20 came back\n"
 
 
+@pytest.mark.long
 def test_a_killed_sweep_resumes_where_it_was(tmp_path: Path, undisturbed: Results) -> None:
     before: dict[str, int] = {}
     for count in (1, 3, 5):
@@ -303,6 +304,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]
             process.wait()
 
 
+@pytest.mark.long
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(
     tmp_path: Path,
     undisturbed: Results,

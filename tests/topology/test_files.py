@@ -36,6 +36,7 @@ def test_an_unknown_extension_is_refused(tmp_path: Path) -> None:
     assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml, .py, .svg, .pdf"
 
 
+@pytest.mark.long
 def test_a_topology_is_drawn_in_svg_and_pdf(tmp_path: Path) -> None:
     hosts = (Host("h1", x=10, y=20), Host("h2", x=300, y=20))
     frame = {"text": "a < b $x_2$ 実", "x": 0, "y": 0, "width": 200, "height": 90, "colour": "red"}

@@ -66,6 +66,7 @@ def picture(page: Any, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
+@pytest.mark.long
 def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     teacher = opened(browser, school.url)
     errors: list[str] = []

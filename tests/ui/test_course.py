@@ -15,6 +15,7 @@ from wanlab.labs.unit_file import read_work
 pytestmark = pytest.mark.machine
 
 
+@pytest.mark.long
 def test_exercise_1_is_drawn_run_and_passes_its_check(student: Student, server: Server) -> None:
     unit = catalog.find("ex1")
     work = CourseWork(student, unit, progress=server.folder / ".wanlab" / "progress.json")

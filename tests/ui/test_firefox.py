@@ -37,6 +37,7 @@ def permissions() -> list[str]:
     return []  # Firefox does not grant permissions over WebDriver BiDi
 
 
+@pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(35)
 def test_a_network_is_drawn_run_and_used_in_firefox(student: Student) -> None:

@@ -12,6 +12,7 @@ HOST_BUFFERS = "10240 87380 52428800"
 TEN_BDP = 26_214_400
 
 
+@pytest.mark.long
 def test_the_queue_of_ten_bdp_rises_in_the_chart(student: Student) -> None:
     # An open lesson sets the wire, as in the manual.
     student.starts_lesson("Lab 14:")

@@ -99,6 +99,7 @@ def test_1000_nodes_are_drawn_and_looked_at_from_near(student: Student, server: 
     student.picture("1000 nodes from near")
 
 
+@pytest.mark.long
 def test_nodes_of_a_large_network_are_selected_moved_and_linked(
     pencil: Pencil, server: Any
 ) -> None:

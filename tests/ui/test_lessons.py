@@ -30,6 +30,7 @@ def is_done(lesson: Any, command: str) -> Any:
     return expect(row(lesson, command).first).to_have_class(re.compile("is-done"))
 
 
+@pytest.mark.long
 def test_mininets_prompt_in_lab_1_is_used_however_it_was_started(
     student: Student,
 ) -> None:

@@ -24,6 +24,7 @@ links:
 """
 
 
+@pytest.mark.long
 def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
     student: Student, server: Any
 ) -> None:
@@ -190,6 +191,7 @@ def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     expect(page.get_by_role("group", name="Terminal h2").locator("textarea")).to_be_focused()
 
 
+@pytest.mark.long
 def test_a_line_is_typed_into_several_terminals_at_the_same_instant(
     student: Student, server: Any
 ) -> None:

@@ -18,6 +18,7 @@ links: [{link: [h1, h2]}]
 """
 
 
+@pytest.mark.long
 def test_settings_of_terminals_are_copied_into_the_drawing(student: Student, server: Any) -> None:
     (server.folder / "two.yaml").write_text(TWO_HOSTS)
     page = student.page

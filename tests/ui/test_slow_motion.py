@@ -18,6 +18,7 @@ links: [{link: [h1, h2], rate: 2Mbps, delay: 20ms, queue: {kind: fifo, limit: 30
 FLOOD = "for i in {1..400}; do printf %01400d 0 > /dev/udp/10.0.0.2/9; sleep 0.004; done"
 
 
+@pytest.mark.long
 def test_packets_fly_in_slow_motion_and_time_stops_at_a_loss(
     student: Student, server: Server
 ) -> None:

@@ -44,6 +44,7 @@ def handle(student: Student) -> Any:
     return student.page.get_by_role("slider", name="Instant")
 
 
+@pytest.mark.long
 def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     student: Student, server: Server
 ) -> None:

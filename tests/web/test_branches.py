@@ -83,6 +83,7 @@ def test_events_are_on_the_time_line_with_their_instants(client: WebClient) -> N
     assert sorted(pushed.values(), key=lambda it: it["at_ns"]) == found
 
 
+@pytest.mark.long
 def test_a_branch_continues_from_an_earlier_instant_beside_the_original(client: WebClient) -> None:
     with client.terminal("h1") as terminal:
         terminal.until("# ")
@@ -119,6 +120,7 @@ def test_a_branch_continues_from_an_earlier_instant_beside_the_original(client: 
     assert client.state["branches"]["branches"][0]["end_ns"] == end_ns
 
 
+@pytest.mark.long
 def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebClient) -> None:
     (link,) = client.document["links"]
     throughput = {"kind": "throughput", "port": "h1-eth0"}
@@ -167,6 +169,7 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
 
 
+@pytest.mark.long
 def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: WebClient) -> None:
     with client.terminal("h1") as terminal:
         terminal.until("# ")
@@ -206,6 +209,7 @@ def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: W
     client.do("drop_branch", branch="b1")
 
 
+@pytest.mark.long
 def test_on_the_real_clock_branching_is_refused_with_the_reason(client: WebClient) -> None:
     client.stop()
     client.do("edit", preferences={"clock": "real"}, label="Clock")

@@ -426,6 +426,7 @@ def test_a_user_who_cannot_read_wanlab_is_named(tmp_path: Path) -> None:
         check_readable("nobody", [Path("/usr"), tmp_path / "private"])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
 def test_a_student_can_have_a_separate_user(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
@@ -459,6 +460,7 @@ def test_a_user_who_does_not_exist_is_named(tmp_path: Path) -> None:
 # -- restarts, and what is kept ---------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_links_and_cookies_survive_a_restart_unless_the_student_has_left(tmp_path: Path) -> None:
     folder = class_folder(tmp_path, "Ada", "Bob")
     port = str(free_port())

@@ -125,6 +125,7 @@ def _course() -> list[Path]:
     return [catalog.find(name).topology for name in catalog.names()]
 
 
+@pytest.mark.long
 def test_all_files_of_the_course_survive_opening_and_saving(server: Server) -> None:
     files = [path for path in _course() if path.is_file()]
     assert len(files) > 25

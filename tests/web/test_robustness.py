@@ -136,6 +136,7 @@ def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
         connection.close()
 
 
+@pytest.mark.long
 def test_half_open_connections_do_not_block_the_user(
     server: Server, half_open: Callable[[int], list[socket.socket]]
 ) -> None:

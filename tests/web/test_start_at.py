@@ -6,6 +6,7 @@ import pytest
 from web_client import RefusedCommandError, WebClient
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_unit_starts_at_a_step_with_the_earlier_ones_done(client: WebClient) -> None:
     client.do("lesson", unit="3", action="start_at", step=9)
@@ -47,6 +48,7 @@ def test_a_lesson_has_the_numbers_of_the_seed_in_the_preferences(client: WebClie
     assert len(numbers) > 1
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_check_expects_the_values_of_the_networks_seed(client: WebClient) -> None:
     client.do("lesson", unit="prob1", action="start")

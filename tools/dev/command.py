@@ -25,6 +25,7 @@ from .setup import CHECKS, DEMO, PAGE, set_up
 # three workers for two cores. Tests of one file share machines, so they run in the same worker. The
 # files are in the order of tests/conftest.py: the longest first.
 WORKERS = -(-3 * len(os.sched_getaffinity(0)) // 2)
+LONG = "--long"
 ON_ALL_CORES = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 DOCUMENTS = (
     ("README.md", "what wanlab is, and first examples"),
@@ -51,7 +52,7 @@ def demo(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Set up, then run the tests on all cores; any arguments are passed on to pytest instead."""
+    """Set up, then run the tests on all cores (--long: also the long ones), or those you name."""
     page_error = set_up()
     if page_error is not None:  # tests of the page are skipped, with this reason
         os.environ["WANLAB_NO_PAGE"] = page_error.what
@@ -61,7 +62,9 @@ def test(arguments: Sequence[str]) -> int:
     # A shell that runs this in the background may ignore these signals, but tests send them.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    _become([str(VENV / "bin" / "python"), "-m", "pytest", *(arguments or ON_ALL_CORES)])
+    if set(arguments) <= {LONG}:
+        arguments = [*ON_ALL_CORES, *arguments]
+    _become([str(VENV / "bin" / "python"), "-m", "pytest", *arguments])
 
 
 def check(arguments: Sequence[str]) -> int:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# checkout.sh SUITE [ARGUMENTS OF PYTEST]: `./dev demo` and `./dev test` from nothing.
+# checkout.sh SUITE [--long | ARGUMENTS OF PYTEST]: `./dev demo` and `./dev test` from nothing.
 #
 # Makes a fresh Debian (with UBUNTU_MIRROR=ADDRESS a fresh Ubuntu) as try.sh does, with nothing but
 # git and sudo, and clones this checkout's HEAD there: for a user with sudo, in a folder with spaces,
