@@ -1,18 +1,7 @@
 """The queue of a port: the packets that wait before the bottleneck, without the delay line.
 
-A port may have several qdiscs, one below the other, and the kernel counts a packet in each qdisc that
-holds it. The packets before the bottleneck are those in shapers and AQMs, but not those in netem, which
-are in flight on an emulated wire.
-
-    netem 1:  ----- tbf 2: ----- codel 3:          a qdisc's own share is its backlog without that
-    5 MB            3 MB         2.9 MB            of the qdiscs below it: 2, 0.1 and 2.9 MB
-    `- 2 MB are     `-- the queue is 3 MB --'
-       on the wire
-
-The queue is the sum of the own shares of all qdiscs but netem. That is a weighted sum of the backlogs:
-a qdisc has weight 1 unless it is netem, less 1 if its parent is not netem. Drops are counted in the
-same way (net/sched/sch_api.c, qdisc_tree_reduce_backlog), so losses that netem makes on purpose do not
-belong to the queue.
+A qdisc's counters include those of the qdiscs below it, so the queue is a weighted sum over all qdiscs
+of the port (see `record.qdisc_tree`).
 """
 
 from __future__ import annotations
@@ -22,10 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from wanlab.record import Table
+from wanlab.record.qdisc_tree import DELAY_LINE, queue_weights
 
 from .qdisc import QdiscCounters
-
-DELAY_LINE = "netem"
 
 
 @dataclass(frozen=True)
@@ -92,10 +80,8 @@ def port_backlogs_bytes(qdiscs: Table) -> list[int]:
 
 def _weights(qdiscs: Sequence[QdiscPosition]) -> list[int]:
     """Return the weight of each qdisc in the sum over its port."""
-    kinds = {qdisc.handle: qdisc.kind for qdisc in qdiscs}
-    weights = []
-    for qdisc in qdiscs:
-        major, is_class, _ = qdisc.parent.partition(":")
-        kind_above = kinds.get(f"{major}:", DELAY_LINE) if is_class else DELAY_LINE
-        weights.append((qdisc.kind != DELAY_LINE) - (kind_above != DELAY_LINE))
-    return weights
+    return queue_weights(
+        [qdisc.kind for qdisc in qdiscs],
+        [qdisc.handle for qdisc in qdiscs],
+        [qdisc.parent for qdisc in qdiscs],
+    )

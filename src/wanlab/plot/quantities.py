@@ -21,8 +21,8 @@ from wanlab.errors import RecordError, did_you_mean
 from wanlab.plot.charts import common_panel, delivery_rate, flows_of, over_time, steps, where_known
 from wanlab.plot.panel import Panel
 from wanlab.record import Record, Series, Table
+from wanlab.record.qdisc_tree import queue_weights
 
-DELAY_LINE = "netem"
 NO_SSTHRESH = 2**31 - 1  # before the first loss
 
 
@@ -347,7 +347,7 @@ def _listed(table: Table, name: str) -> Sequence[object]:
 def _of_queue(rows: Table, column: str) -> Series:
     """Return the sum of a column over a port's qdiscs, without the delay line (netem).
 
-    A qdisc's count includes those of its children, so each is weighted; see `measure.port_queue`.
+    A qdisc's count includes those of its children, so each is weighted; see `record.qdisc_tree`.
     """
     times, index = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
     total = np.bincount(
@@ -359,17 +359,12 @@ def _of_queue(rows: Table, column: str) -> Series:
 def _weights(rows: Table) -> NDArray[np.float64]:
     if "kind" not in rows or "parent" not in rows:
         return np.ones(len(rows))
-    kinds, handles = _listed(rows, "kind"), _listed(rows, "handle")
-    parents = [str(parent).partition(":") for parent in _listed(rows, "parent")]
-    kind_of = dict(zip(handles, kinds, strict=True))
-    parent_kinds = [kind_of.get(f"{major}:") if colon else None for major, colon, _ in parents]
-    return np.array(
-        [
-            (kind != DELAY_LINE) - (parent is not None and parent != DELAY_LINE)
-            for kind, parent in zip(kinds, parent_kinds, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    kinds, handles, parents = (_texts(rows, name) for name in ("kind", "handle", "parent"))
+    return np.array(queue_weights(kinds, handles, parents), dtype=np.float64)
+
+
+def _texts(rows: Table, name: str) -> list[str]:
+    return list(map(str, _listed(rows, name)))
 
 
 def _growth(series: Series) -> Series:
