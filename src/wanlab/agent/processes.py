@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from .messages import Kind, encode_json
 from .namespaces import Namespaces
+from .program_path import find_program
 from .streams import NewStreams, Streams
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Processes:
 
         OSError if the program or the folder does not exist.
         """
-        program = _find_program(arguments[0], environment.get("PATH", ""), folder)
+        program = _program(arguments[0], environment.get("PATH", ""), folder)
         new = NewStreams()
         try:
             if terminal is not None:
@@ -278,11 +279,11 @@ class Processes:
                 del self._by_number[process.streams.number]
 
 
-def _find_program(name: str, path: str, folder: str) -> str:
+def _program(name: str, path: str, folder: str) -> str:
+    """Return the program to start. FileNotFoundError if PATH does not have it."""
     if "/" in name:
         return name
-    for path_folder in path.split(os.pathsep):
-        program = os.path.join(folder, path_folder, name)
-        if os.access(program, os.X_OK) and not os.path.isdir(program):
-            return program
-    raise FileNotFoundError(2, f"no program {name} in {path}")
+    program = find_program(name, path, folder)
+    if program is None:
+        raise FileNotFoundError(2, f"no program {name} in {path}")
+    return program

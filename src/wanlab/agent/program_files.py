@@ -1,4 +1,4 @@
-"""The files of programs: finds them, and finds out which of them a submission has changed."""
+"""The files of programs: their digests, and which of them a submission has changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
+
+from .program_path import find_program, is_program
 
 LOADED_PATHS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "run/wanlab/bin", "etc/ld.so")
 """The beginnings of the paths of programs, and of the files that programs load."""
@@ -25,15 +27,6 @@ def program_files(names: Iterable[str], path: str) -> list[dict[str, str]]:
         if program is not None:
             files.append({"path": program, "sha256": sha256_of(program)})
     return files
-
-
-def find_program(name: str, path: str) -> str | None:
-    """Return the first program of this name in PATH, as a shell finds it; None if there is none."""
-    for folder in path.split(os.pathsep):
-        program = os.path.join(folder, name)
-        if _is_program(program):
-            return program
-    return None
 
 
 def sha256_of(path: str) -> str:
@@ -86,9 +79,5 @@ def programs_below(
                 return
             for name in names.intersection(files):
                 path = f"{folder}/{name}"
-                if _is_program(path):
+                if is_program(path):
                     yield path
-
-
-def _is_program(path: str) -> bool:
-    return os.access(path, os.X_OK) and not os.path.isdir(path)

@@ -31,7 +31,8 @@ from typing import NoReturn
 
 from . import system
 from .namespaces import ROOT, Namespaces
-from .program_files import changed_in_overlay, find_program, programs_below, sha256_of
+from .program_files import changed_in_overlay, programs_below, sha256_of
+from .program_path import find_program
 from .root import NETNS_FOLDER, RUN_FOLDER, links_of_dev
 from .seccomp import restrict
 
