@@ -57,7 +57,7 @@ PUBLIC_MODULES = {
         "plot",
     ),
     *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
-    *("measure", "measure.here", "measure.interfaces", "measure.metrics"),
+    *("measure", "measure.fairness", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
     *("experiments", "run", "sweep", "session", "bottleneck"),
     *("machine.checkup", "machine.compiled_modules", "machine.embedded", "machine.stale"),

@@ -103,8 +103,3 @@ def carried(
 def grown(table: Table, column: str) -> int:
     """Return by how much a counter has grown."""
     return int(max(table[column])) - int(min(table[column]))
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 if all are equal, 1/n if one has everything."""
-    return sum(rates) ** 2 / len(rates) / sum(rate * rate for rate in rates)

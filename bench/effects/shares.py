@@ -21,11 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from wanlab import Host, Switch, Topology, link, ping
+from wanlab.measure.fairness import jain
 
 from .aqm import CODEL_TARGET_MS
 from .buffers import utilisation
 from .figure import Case, Figure, near
-from .flows import BUFFERS, Flow, begin, carried, jain
+from .flows import BUFFERS, Flow, begin, carried
 from .probes import (
     FULL_FRAME_BYTES,
     PORT,

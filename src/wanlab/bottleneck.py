@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wanlab.measure.fairness import jain as jain
 from wanlab.measure.port_queue import port_backlogs_bytes
 from wanlab.record import Table
 from wanlab.topology import Host, Switch, Topology, link
@@ -128,11 +129,3 @@ def queue_bytes(
     times_s = np.unique(np.asarray(rows["time_ns"], np.float64)) / 1e9
     lengths = np.asarray(port_backlogs_bytes(rows), np.float64)
     return lengths[(times_s >= from_s) & (times_s <= to_s)]
-
-
-def jain(values: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 if all values are equal, 1/n if all but one are zero.
-
-    Source: RFC 5166, section 2.3.1.
-    """
-    return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))

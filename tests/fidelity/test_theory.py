@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from effects.buffers import utilisation
 from effects.distributions import ks_distance, ks_distance_to, table
-from effects.flows import jain
 from effects.impairments import correlated_distribution, correlated_loss
 from effects.losses import PATHS, RANDOM_LOSSES, Path, mathis_bps, pftk_bps, rounds_constant
 
@@ -60,11 +59,6 @@ def test_kolmogorov_smirnov_distances_of_obvious_samples_are_right() -> None:
     assert ks_distance(four, four + 1) == 1.0
     assert ks_distance(four, np.array([0.1, 0.2, 0.9, 0.9])) == 0.5
     assert ks_distance_to(four, lambda x: x) == pytest.approx(0.6)
-
-
-def test_jains_index_is_1_for_equal_flows_and_one_nth_for_a_single_one() -> None:
-    assert jain([3.0, 3.0, 3.0]) == 1.0
-    assert jain([5.0, 0.0, 0.0, 0.0]) == 0.25
 
 
 @pytest.mark.parametrize("name", ["normal", "pareto", "paretonormal"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from wanlab.errors import WanlabError
 
 from . import ping
+from .fairness import jain
 from .iperf3_summary import Iperf3Summary, Side, summarize
 from .metric_values import (
     Extractor,
@@ -86,7 +87,7 @@ _OF_TEST: Mapping[str, tuple[Callable[[Iperf3Summary], float | None], str]] = {
     "rtt_mean_ms": (lambda t: mean(t.round_trip_times_ms, "the RTT"), "ms"),
     "rtt_max_ms": (lambda t: largest(t.round_trip_times_ms, "the RTT"), "ms"),
     "streams": (lambda t: t.streams, ""),
-    "jain": (lambda t: jain_index(list((t.bytes_by_stream or {}).values())), ""),
+    "jain": (lambda t: jain(list((t.bytes_by_stream or {}).values())), ""),
     "jitter_ms": (lambda t: t.jitter_ms, "ms"),
     "lost_percent": (lambda t: t.lost_percent, "%"),
 }
@@ -129,7 +130,7 @@ def _jain(argument: str | None, path: str) -> Extractor:
     def extract(step: StepOutput) -> Metric:
         if len(step.outputs) > 1:
             rates = [summarize(text).side("receiver").bits_per_second for text in step.outputs]
-            return Metric(jain_index(rates))
+            return Metric(jain(rates))
         printed: list[str] = _PRINTED_INDEX.findall(step.output)
         if not printed:
             hint = f"there is: {beginning(step.output)}"
@@ -137,14 +138,6 @@ def _jain(argument: str | None, path: str) -> Extractor:
         return Metric(float(printed[-1]))
 
     return extract
-
-
-def jain_index(shares: Sequence[float]) -> float:
-    """Return the fairness index of Jain, Chiu and Hawe (DEC TR-301, 1984): 1 if all are equal."""
-    squares = sum(share * share for share in shares)
-    if not squares:
-        raise WanlabError("no flow carried anything, so there is no fairness index")
-    return sum(shares) ** 2 / (len(shares) * squares)
 
 
 # -- any program ----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from wanlab import Flows, Network, Process, Queues, Record, Run, Topology, experiment, ping, shapes
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.measure import Sampler, traffic
+from wanlab.measure.fairness import jain
 from wanlab.record import Table
 from wanlab.standard_tests.catalog import (
     CLASSES,
@@ -259,9 +260,7 @@ def _keep_flows(
             run.metric(name, sum(goodputs[way]), "Mbit/s", most=most)
     together = goodputs["up"] + goodputs["down"]
     if len(together) > 1:
-        squares = sum(each * each for each in together)
-        fairness = sum(together) ** 2 / (len(together) * squares) if squares else float("nan")
-        run.metric("fairness", fairness, most=1)
+        run.metric("fairness", jain(together) if any(together) else float("nan"), most=1)
 
 
 def _keep_others(run: Run, others: dict[str, Process]) -> None:
