@@ -43,7 +43,7 @@ FACE = {FRONT_DOOR}
 
 # What faces may import besides the front door: the rest of the public API.
 PUBLIC_MODULES = {
-    *("errors", "fields", "units", "version", "yaml_text", "temporary"),
+    *("errors", "fields", "units", "version", "yaml_text", "temporary", "text_table"),
     *(
         "topology",
         "topology.layout",
@@ -67,6 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
     "notebook": set(),
+    "text_table": set(),
     "units": {"errors"},
     "fields": {"errors", "input_file"},
     "input_file": {"errors"},

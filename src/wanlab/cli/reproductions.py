@@ -17,6 +17,7 @@ from wanlab.gallery import pages, unit_file
 from wanlab.gallery.judgement import Judgement, judge
 from wanlab.gallery.measurement import MeasuredFigure, measurement_of
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
+from wanlab.text_table import aligned
 
 from . import sweeps
 
@@ -30,10 +31,12 @@ def show_list(folder: Path | None, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps([{"name": unit.name, "title": unit.title} for unit in units], indent=2))
         return 0
-    width = max((len(unit.name) for unit in units), default=0)
+    rows = []
     for unit in units:
         source = unit.sources[0]
-        print(f"{unit.name:{width}}  {unit.title} ({source.venue_and_year}, {source.figure})")
+        rows.append((unit.name, f"{unit.title} ({source.venue_and_year}, {source.figure})"))
+    for line in aligned(rows, "<<"):
+        print(line)
     return 0
 
 

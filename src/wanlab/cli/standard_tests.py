@@ -10,6 +10,7 @@ from wanlab import Design, Sweep
 from wanlab.errors import WanlabError
 from wanlab.experiments import Experiment
 from wanlab.standard_tests import catalog
+from wanlab.text_table import aligned
 
 from . import sweeps, topologies
 
@@ -19,10 +20,9 @@ FORMATS = (".png", ".pdf", ".svg")
 
 def show_list() -> int:
     """Print the tests with their load."""
-    width = max(map(len, catalog.TESTS))
-    for test in catalog.TESTS.values():
-        print(f"{test.name:{width}}  {test.about}")
-    print(f"{'tcp_Nup':{width}}  N TCP flows up, for any N; tcp_Ndown: down")
+    tests = [(test.name, test.about) for test in catalog.TESTS.values()]
+    tests.append(("tcp_Nup", "N TCP flows up, for any N; tcp_Ndown: down"))
+    print("\n".join(aligned(tests, "<<")))
     return 0
 
 

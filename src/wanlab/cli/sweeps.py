@@ -21,6 +21,7 @@ from wanlab.experiments import (
     forget_runs,
     load_experiment,
 )
+from wanlab.text_table import aligned
 
 LINE_INTERVAL_S = 10.0
 MAX_FAILURES_SHOWN = 5
@@ -268,10 +269,9 @@ def _run_as_json(result: Result, output: Path | None) -> dict[str, object]:
     }
 
 
-def _metric_lines(result: Result) -> Iterator[str]:
-    width = max((len(name) for name in result.metrics), default=0)
-    for name, metric in result.metrics.items():
-        yield f"{name:{width}}  {metric.value:.6g} {metric.unit}".rstrip()
+def _metric_lines(result: Result) -> list[str]:
+    rows = [(name, f"{each.value:.6g} {each.unit}") for name, each in result.metrics.items()]
+    return aligned(rows, "<<")
 
 
 def _copy(result: Result, output: Path) -> None:

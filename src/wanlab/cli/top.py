@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from wanlab.measure.here import NodeCounters
+from wanlab.text_table import aligned
 
 SortValue = float | tuple[int | str, ...]
 
@@ -273,11 +274,4 @@ def _table(
 ) -> list[str]:
     cells = [[title for title, _, _ in columns]]
     cells += [[value(row) for _, value, _ in columns] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:>{width}}" if is_number else f"{cell:<{width}}"
-            for cell, width, (_, _, is_number) in zip(line, widths, columns, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
+    return aligned(cells, "".join(">" if is_number else "<" for _, _, is_number in columns))

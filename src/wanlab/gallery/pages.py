@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from wanlab.text_table import markdown, markdown_row
+
 from .cost import estimated_full_s
 from .figure import draw
 from .judgement import JudgedPrediction, Judgement, judge
@@ -17,6 +19,7 @@ from .unit import FULL, QUICK, GalleryUnit, Prediction, PublishedPoint
 from .wrapping import wrapped
 
 INDEX = "README.md"
+HEADS = ("figure", "prediction", "published", "measured", "verdict", "seeds", "quick", "full")
 INTRODUCTION = """\
 # The gallery: published figures, run again
 
@@ -92,8 +95,7 @@ def index_page(units: Sequence[GalleryUnit], quick: Measurements, full: Measurem
     """Return the table of all units: the first prediction of each, the verdict, seeds and times."""
     lines = [
         INTRODUCTION,
-        "| figure | prediction | published | measured | verdict | seeds | quick | full |",
-        "|---|---|---|---|---|---|---|---|",
+        *markdown(HEADS, ()),
     ]
     for unit in units:
         head = f"[{unit.title}]({unit.name}.md) ({unit.sources[0].venue_and_year})"
@@ -113,7 +115,7 @@ def index_page(units: Sequence[GalleryUnit], quick: Measurements, full: Measurem
             "" if unit.name not in quick else _seconds(measurement.processor_s),
             _full_time(unit, quick.get(unit.name), full.get(unit.name)),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(markdown_row(cells))
     return wrapped("\n".join(lines))
 
 
@@ -157,16 +159,19 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     yield "\n## The published points\n"
     yield unit.how_read.strip() + "\n"
     if unit.points:
-        yield "| series | x | published | measured | error | origin |"
-        yield "|---|---|---|---|---|---|"
-        for point in unit.points:
-            measured = estimate_of(point, unit, measurement)
-            error = _error(measured, point)
-            shown = "-" if measured is None else str(measured)
-            yield (
-                f"| {point.series} | {point.x} | {point.value:g} | {shown} | {error} |"
-                f" {point.origin} |"
-            )
+        heads = ("series", "x", "published", "measured", "error", "origin")
+        yield from markdown(
+            heads, [_point_cells(point, unit, measurement) for point in unit.points]
+        )
+
+
+def _point_cells(
+    point: PublishedPoint, unit: GalleryUnit, measurement: MeasuredFigure
+) -> tuple[str, ...]:
+    measured = estimate_of(point, unit, measurement)
+    shown = "-" if measured is None else str(measured)
+    value, error = f"{point.value:g}", _error(measured, point)
+    return (point.series, point.x, value, shown, error, point.origin)
 
 
 def _predictions(judgement: Judgement) -> Iterator[str]:
@@ -174,10 +179,8 @@ def _predictions(judgement: Judgement) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for each in judgement.predictions:
         prediction = each.prediction
-        yield (
-            f"| {prediction.claim} | {prediction.published} | {band(prediction)} |"
-            f" {_measured(each)} | {each.words} |"
-        )
+        claim, published = prediction.claim, prediction.published
+        yield markdown_row((claim, published, band(prediction), _measured(each), each.words))
 
 
 def _full_section(

@@ -6,6 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from wanlab.text_table import markdown
+
 from .distribution import (
     BAND_ONLY,
     OUTSIDE,
@@ -267,10 +269,7 @@ def _ours(figure: FigureReport) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
-    for row in rows:
-        yield f"| {' | '.join(map(_cell, row))} |"
+    yield from markdown(heads, [[*map(_cell, row)] for row in rows])
 
 
 def _cell(words: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from wanlab.errors import WanlabError
+from wanlab.text_table import aligned
 
 from .outcome import TEXT, readable
 from .report import FigureReport, UnitReport
@@ -252,12 +253,7 @@ def text(distribution: UnitDistribution, heading: str) -> str:
     """Return a table with a row per number, and how many of the manual's numbers are typical."""
     numbers = distribution.numbers
     rows = [HEADINGS, *(_cells(number) for number in numbers)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{heading}, {distribution.runs} seeds", ""]
-    for row in rows:
-        first, *others = row
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    lines = [f"{heading}, {distribution.runs} seeds", "", *aligned(rows, "<>>>>>")]
     typical = sum(number.includes_manual for number in numbers)
     varying = [number for number in numbers if number.verdict != SAME]
     within = sum(number.verdict == WITHIN for number in varying)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from wanlab.text_table import markdown, markdown_row
+
 from . import durations, lesson
 from .outcome import band_text
 from .unit import Check, Step, Unit
@@ -94,7 +96,7 @@ def _variants(unit: Unit, seed: int) -> Iterator[str]:
     if not unit.variants:
         return
     yield "## What can be wrong"
-    rows = ["| variant | fault | how it shows | cure |", "|---|---|---|---|"]
+    rows = []
     for number, variant in enumerate(unit.variants, 1):
         cells = [
             str(variant.get("what") or variant.get("fault") or ""),
@@ -102,8 +104,8 @@ def _variants(unit: Unit, seed: int) -> Iterator[str]:
             str(variant.get("cure") or ""),
         ]
         mark = f"**{number}** (this seed)" if number == unit.variant(seed) else str(number)
-        rows.append(f"| {mark} | {' | '.join(map(_cell, cells))} |")
-    yield "\n".join(rows)
+        rows.append([mark, *map(_cell, cells)])
+    yield "\n".join(markdown(("variant", "fault", "how it shows", "cure"), rows))
 
 
 def _times(unit: Unit, seed: int) -> Iterator[str]:
@@ -113,13 +115,11 @@ def _times(unit: Unit, seed: int) -> Iterator[str]:
     solution_s = network_seconds(read_work(file, unit.values).steps) if file else 0.0
     checks_s = _check_seconds(unit.check)
     rows = [
-        "| part | network time |",
-        "|---|---|",
-        f"| all steps | {_time(steps_s)} |",
-        *([f"| the solution | {_time(solution_s)} |"] if file else []),
-        f"| one check | {_time(checks_s)} |",
+        ("all steps", _time(steps_s)),
+        *([("the solution", _time(solution_s))] if file else []),
+        ("one check", _time(checks_s)),
     ]
-    yield "\n".join(rows)
+    yield "\n".join(markdown(("part", "network time"), rows))
     yield (
         "On two idle cores, a network of up to 100 Mbit/s runs several times faster than this, one "
         "of 10 Gbit/s up to ten times slower. `docs/course.md` has the measured times."
@@ -148,13 +148,13 @@ def _checks(unit: Unit) -> Iterator[str]:
     if not unit.check:
         return
     yield "## What is checked"
-    rows = ["| points | check | right | measured by |", "|---|---|---|---|"]
+    rows = []
     for check in unit.check:
         how = "; ".join(flow.command for flow in check.flows) or check.state
         right = ", ".join(check.says) or band_text(check.band)
         guard = " (guard)" if check.is_guard else ""
-        rows.append(f"| {check.points:g}{guard} | {_cell(check.what)} | {right} | `{_cell(how)}` |")
-    yield "\n".join(rows)
+        rows.append((f"{check.points:g}{guard}", _cell(check.what), right, f"`{_cell(how)}`"))
+    yield "\n".join(markdown(("points", "check", "right", "measured by"), rows))
     if any(check.is_guard for check in unit.check):
         yield (
             "The untouched network passes a guard. Its points count only if all measured checks "
@@ -163,18 +163,18 @@ def _checks(unit: Unit) -> Iterator[str]:
 
 
 def _mistakes(unit: Unit) -> Iterator[str]:
-    rows = ["| mistake | hint that the student gets |", "|---|---|"]
+    rows = []
     for file in sorted((unit.folder / "wrong").glob("*.yaml")):
         work = read_work(file, unit.values)
         hints = [c.hint for c in unit.check if any(text in c.hint for text in work.hints)]
         what = work.what or file.stem.replace("-", " ").replace("_", " ")
-        rows.append(f"| {_cell(what)} | {_cell(hints[0]) if hints else '; '.join(work.hints)} |")
-    known = " ".join(rows)
+        rows.append((_cell(what), _cell(hints[0]) if hints else "; ".join(work.hints)))
+    known = " ".join(map(markdown_row, rows))
     more = [check for check in unit.check if _cell(check.hint) not in known]
-    rows += [f"| missed: {_cell(check.what)} | {_cell(check.hint)} |" for check in more]
-    if len(rows) > 2:
+    rows += [(f"missed: {_cell(check.what)}", _cell(check.hint)) for check in more]
+    if rows:
         yield "## Typical mistakes"
-        yield "\n".join(rows)
+        yield "\n".join(markdown(("mistake", "hint that the student gets"), rows))
 
 
 def _decisions(unit: Unit) -> Iterator[str]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import TypedDict
 
+from wanlab.text_table import GAP, aligned
+
 from .page import STYLE
 from .report import EXPLAINED, OPEN, REPRODUCED, STATUSES, UnitReport, all_steps
 
@@ -138,14 +140,11 @@ def _all_cells(rows: Sequence[SummaryRow]) -> list[tuple[str, ...]]:
 
 def text(rows: Sequence[SummaryRow]) -> str:
     """Return the table for a terminal."""
-    table = [HEADS, *_all_cells(rows)]
-    widths = [max(len(line[i]) for line in table) for i in range(len(HEADS))]
+    lines = aligned([HEADS, *_all_cells(rows)], ">" * len(HEADS))
     errors = ["", *(row["error"] for row in rows), ""]
     return "".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        + (f"  {error}" if error else "")
-        + "\n"
-        for line, error in zip(table, errors, strict=True)
+        line + (f"{GAP}{error}" if error else "") + "\n"
+        for line, error in zip(lines, errors, strict=True)
     )
 
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from wanlab.text_table import GAP, aligned_row, column_widths
+
 from .outcome import TEXT
 from .report import OPEN, REPRODUCED, CheckReport, FigureReport, GradeReport, StepReport, UnitReport
 
 WIDTH = 80
-GAP = "  "
 MIN_NAME_WIDTH = 16
 HEADINGS = ("what", "manual", "ours", "band", "status")
-LEFT, RIGHT = str.ljust, str.rjust
-ALIGNMENT = (LEFT, RIGHT, RIGHT, LEFT, LEFT)
+ALIGNMENTS = "<>><<"
 MARKS = {REPRODUCED: "ok", OPEN: "OPEN"}
 """How the table shows a status; the others are shown as they are."""
 
@@ -75,7 +75,7 @@ def band(check: CheckReport) -> str:
 def _table(report: UnitReport) -> Iterator[str]:
     figures = [figure for part in _parts(report) for step in part[1] for figure in step["figures"]]
     rows = [_cells(figure) for figure in figures if not _is_text(figure)]
-    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    widths = column_widths([HEADINGS, *rows])
     # Only names are broken into several lines, between words; numbers are not.
     widths[0] = max(MIN_NAME_WIDTH, min(widths[0], WIDTH - sum(widths[1:]) - len(GAP) * 4))
     if rows:
@@ -132,11 +132,7 @@ def _text_row(figure: FigureReport) -> Iterator[str]:
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Yield the lines of one row; a name that is too long continues below."""
     first, *more = textwrap.wrap(cells[0], widths[0], subsequent_indent="    ") or [""]
-    aligned = (
-        align(cell, width)
-        for align, cell, width in zip(ALIGNMENT, [first, *cells[1:]], widths, strict=True)
-    )
-    yield GAP.join(aligned).rstrip()
+    yield aligned_row([first, *cells[1:]], widths, ALIGNMENTS)
     yield from more
 
 

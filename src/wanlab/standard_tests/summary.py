@@ -8,6 +8,7 @@ from wanlab.experiments import Result, Results
 from wanlab.plot import spread
 from wanlab.standard_tests.catalog import find
 from wanlab.standard_tests.figures import by_variant
+from wanlab.text_table import aligned
 
 NAMES = {
     "download": "Download",
@@ -16,7 +17,6 @@ NAMES = {
     "ping_alone": "Ping without load, median",
 }
 PARTS = {"p95": "95th percentile", "p99": "99th percentile"}
-GAP = "  "
 
 
 def text(results: Results) -> str:
@@ -30,13 +30,8 @@ def text(results: Results) -> str:
             for runs in variants.values()
         ]
         rows.append([title(name), *cells, metric.unit])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [*_heading(first, results), ""]
-    for row in rows:
-        label, *cells, unit = row
-        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)]
-        lines.append(GAP.join([label.ljust(widths[0]), *aligned, unit]).rstrip())
-    return "\n".join(lines) + "\n"
+    table = aligned(rows, f"<{'>' * len(variants)}<")
+    return "\n".join([*_heading(first, results), "", *table]) + "\n"
 
 
 def title(metric: str) -> str:
