@@ -125,12 +125,12 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
+    writer.writerows({key: spreadsheet_cell(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
 
 
-def _cell(value: object) -> object:
-    """Return a cell that no spreadsheet interprets as a formula: notes may contain any text."""
+def spreadsheet_cell(value: object) -> object:
+    """Return a value that no spreadsheet interprets as a formula: notes may contain any text."""
     if isinstance(value, str) and value.startswith(FORMULA_SIGNS):
         return f"'{value}"
     return value

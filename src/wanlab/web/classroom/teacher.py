@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Mount, Route
 
 from wanlab.errors import WanlabError
-from wanlab.labs.grade_tables import FORMULA_SIGNS
+from wanlab.labs.grade_tables import spreadsheet_cell
 
 from ..app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from ..laboratory import error_body
@@ -167,16 +167,9 @@ def class_table(state: ClassState) -> str:
                 *((_time(handed_in.at_s), handed_in.count) if handed_in else ("", "")),
                 *((grade.points, grade.of, grade.late) if grade else ("", "", "")),
             ]
-            writer.writerow(map(_cell, row))
+            writer.writerow(map(spreadsheet_cell, row))
     return table.getvalue()
 
 
 def _time(at_s: float | None) -> str:
     return "" if at_s is None else time.strftime(TIME, time.localtime(at_s))
-
-
-def _cell(value: object) -> object:
-    """Return a value that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value.startswith(FORMULA_SIGNS):
-        return f"'{value}"
-    return value
