@@ -224,7 +224,7 @@ def _print_transfers(
     report: dict[str, object], transfers: list[Transfer], options: TrafficOptions
 ) -> int:
     completed = [transfer for transfer in transfers if not transfer.error]
-    total = sum(transfer.bytes for transfer in completed)
+    total = sum(transfer.received_bytes for transfer in completed)
     last_ns = max((transfer.end_ns for transfer in completed), default=0)
     goodput_bps = total * 8e9 / last_ns if last_ns else 0.0
     if report["kind"] in ("bulk", "onoff"):  # all begin at once
@@ -237,7 +237,7 @@ def _print_transfers(
                 "number": transfer.number,
                 "start_ns": transfer.start_ns,
                 "end_ns": transfer.end_ns,
-                "bytes": transfer.bytes,
+                "bytes": transfer.received_bytes,
                 "goodput_bps": transfer.goodput_bps,
                 "error": transfer.error or None,
             }

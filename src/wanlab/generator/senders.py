@@ -48,13 +48,15 @@ UNSENT_BYTES = 128 << 10
 class Transfer:
     """One transfer, or one request and its answer. Its times count from the start of the traffic."""
 
-    def __init__(self, number: int, start_ns: int, size: int) -> None:
+    def __init__(self, number: int, start_ns: int, size_bytes: int) -> None:
         self.number = number
         self.start_ns = start_ns
         self.end_ns = 0
         """When the last byte arrived; for a request, the last byte of its answer."""
-        self.bytes = size
-        """The intended size; after the transfer, the number of bytes that have arrived."""
+        self.size_bytes = size_bytes
+        """The intended size; 0 if the transfer ends at a time."""
+        self.received_bytes = 0
+        """The number of bytes that have arrived; 0 until the transfer ends."""
         self.goodput_bps = 0.0
         """The rate of the data that arrived during the sending time; data in flight at its end does
         not count."""
@@ -94,7 +96,7 @@ class Sender:
                 opened.append(connection)
                 if not size and stop_ns <= now_ns():
                     _shut_down(connection)  # connected after the others had been stopped
-                self._send_stream(connection, transfer, transfer.bytes or UNLIMITED)
+                self._send_stream(connection, transfer, transfer.size_bytes or UNLIMITED)
 
         self._begin((send, transfer) for transfer in transfers)
         if not size:
@@ -135,8 +137,8 @@ class Sender:
         transfers = [Transfer(number, time_ns, size) for number, (time_ns, size) in pairs]
 
         def send(transfer: Transfer) -> None:
-            with self._connection(STREAM, transfer.bytes) as connection:
-                self._send_stream(connection, transfer, transfer.bytes)
+            with self._connection(STREAM, transfer.size_bytes) as connection:
+                self._send_stream(connection, transfer, transfer.size_bytes)
 
         for transfer in transfers:
             sleep_until(self._began_ns + transfer.start_ns)
@@ -171,13 +173,13 @@ class Sender:
                         break
                     connection.sendall(REQUEST.pack(request_bytes, size))
                     send_bytes(connection, request_bytes - REQUEST.size)
-                    transfer.bytes = discard(connection, size)
+                    transfer.received_bytes = discard(connection, size)
                     transfer.end_ns = self._elapsed_ns()
                     transfer.goodput_bps = (
-                        transfer.bytes * 8e9 / max(1, transfer.end_ns - transfer.start_ns)
+                        transfer.received_bytes * 8e9 / max(1, transfer.end_ns - transfer.start_ns)
                     )
                     transfers.append(transfer)
-                    if transfer.bytes < size:
+                    if transfer.received_bytes < size:
                         transfer.error = CLOSED_BY_SERVER
                         break
                     if think_ns:
@@ -252,11 +254,11 @@ class Sender:
         report = receive(connection, REPORT.size)
         if not report:
             raise ConnectionResetError(0, CLOSED_BY_SERVER)
-        transfer.bytes, last_ns, early, early_ns = REPORT.unpack(report)
+        transfer.received_bytes, last_ns, early, early_ns = REPORT.unpack(report)
         transfer.end_ns = last_ns - self._began_ns
         until_ns = early_ns - self._began_ns if early else transfer.end_ns
         transfer.goodput_bps = (
-            (early or transfer.bytes) * 8e9 / max(1, until_ns - transfer.start_ns)
+            (early or transfer.received_bytes) * 8e9 / max(1, until_ns - transfer.start_ns)
         )
 
     def _elapsed_ns(self) -> int:
@@ -279,7 +281,6 @@ class Sender:
         except OSError as error:
             transfer.error = error.strerror or str(error)
             transfer.end_ns = self._elapsed_ns()
-            transfer.bytes = 0
         with self._count_lock:
             self._running -= 1
             if not self._running:
