@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -90,11 +90,11 @@ def execute(
         typer.Argument(help="The command and its arguments, after --.", metavar="COMMAND"),
     ],
     topo: Annotated[
-        Optional[str],  # noqa: UP045  (typer reads the annotation at run time)
+        str | None,
         topology_option("A topology file, or a shape such as single,4 or tree,depth=2,fanout=2."),
     ] = None,
     node: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         node_option(
             "The host or router to run it on (default: the root namespace, with the switches)."
         ),
@@ -109,7 +109,7 @@ def execute(
         ),
     ] = "embedded",
     clock: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         choice_option(
             "virtual (as fast as possible, repeatable) or real (default: virtual; real with "
             "--machine native).",
@@ -122,7 +122,7 @@ def execute(
     seed: OptionalSeed = None,
     session: SessionFile = None,
     kernel: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="The kernel of the embedded machine; see: wanlab kernel list (default: 6.12).",
             metavar="NAME",
@@ -171,7 +171,7 @@ def execute(
 @app.command("mn", cls=PassedOn, context_settings={**ALL_ARGUMENTS, "help_option_names": []})
 def mininet(
     arguments: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Argument(autocompletion=completions.mn_arguments, hidden=True),
     ] = None,
 ) -> None:
@@ -196,7 +196,7 @@ def mininet(
 )
 def python(
     arguments: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Argument(autocompletion=completions.python_arguments, hidden=True),
     ] = None,
 ) -> None:
@@ -245,7 +245,7 @@ def plan(
     ],
     wire: WireOption = "mtu",
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             "-o",
             "--output",
@@ -283,7 +283,7 @@ def top(
         bool, typer.Option("-b", "--batch", help="Print snapshots one after another, for pipes.")
     ] = False,
     times: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option("-n", "--times", help="End after this many snapshots.", metavar="NUMBER"),
     ] = None,
     delay: Annotated[
@@ -381,7 +381,7 @@ def version() -> None:
 def help_on(
     context: typer.Context,
     words: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Argument(help="A command, such as lab run.", metavar="[COMMAND]"),
     ] = None,
 ) -> None:

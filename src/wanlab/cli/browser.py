@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -19,11 +19,11 @@ ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
 
 def web(
     file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Argument(help="The topology to open (.mn, .yaml).", metavar="FILE"),
     ] = None,
     port: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             min=1,
             max=65535,
@@ -32,13 +32,13 @@ def web(
         ),
     ] = None,
     folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="The working folder (default: that of FILE, or the current one).", metavar="FOLDER"
         ),
     ] = None,
     class_folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             "--class",
             help="Serve all students listed in FOLDER/students.csv, and a teacher's page.",
@@ -75,7 +75,7 @@ def web(
         ),
     ] = DISK,
     networks: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             min=1,
             help="Class: how many networks may run at once (default: one for each student).",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -27,13 +27,13 @@ class WithCommand(TyperCommand):
 def capture(
     context: typer.Context,
     expression: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Argument(
             help="A capture filter in tcpdump's syntax, such as: tcp port 5202.", metavar="FILTER"
         ),
     ] = None,
     at: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             "-i",
             "--at",
@@ -43,17 +43,17 @@ def capture(
         ),
     ] = None,
     topo: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         topology_option(
             "A topology file, or a shape such as single,4 (default: the network in which this runs)."
         ),
     ] = None,
     node: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         node_option("The node to run the command on (default: the root namespace)."),
     ] = None,
     write: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             "-w",
             "--write",
@@ -68,11 +68,11 @@ def capture(
         ),
     ] = 262_144,
     count: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option("-c", "--count", min=1, help="Keep this many packets.", metavar="NUMBER"),
     ] = None,
     time: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Inside a network: end after this time, such as 10s.", metavar="TIME"),
     ] = None,
     pace: Annotated[

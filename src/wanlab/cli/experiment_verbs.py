@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ ExperimentFile = Annotated[
     typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
 ]
 Values = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option(
         "--set",
         help="Set a parameter: rtt=10ms,50ms (repeatable).",
@@ -31,7 +31,7 @@ def run_experiment(
     kernel: Kernel = None,
     seed: Seed = 1,
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Also write the record to FOLDER.", metavar="FOLDER"),
     ] = None,
     no_cache: NoCache = False,
@@ -67,7 +67,7 @@ def run_experiment(
 
 def sweep_experiment(
     file: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Argument(
             help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"
         ),
@@ -75,7 +75,7 @@ def sweep_experiment(
     values: Values = None,
     kernel: Kernel = None,
     repeats: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
     ] = None,
     full: Annotated[
@@ -87,7 +87,7 @@ def sweep_experiment(
     ] = False,
     jobs: Jobs = None,
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),
     ] = None,
     retry_failed: Annotated[
@@ -95,13 +95,13 @@ def sweep_experiment(
     ] = False,
     scheduler: Scheduler = "",
     limit: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Fail a run that takes longer than this in real time.", metavar="SECONDS"
         ),
     ] = None,
     plots: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             "--plot",
             help='Draw a figure, such as "lines goodput over buffer by algorithm" (repeatable).',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ def import_topology(
         ),
     ],
     output: Annotated[
-        Optional[Path],  # noqa: UP045  (typer reads the annotation at run time)
+        Path | None,
         typer.Option(
             "-o", "--output", help="Write to FILE, which ends in .yaml or .mn.", metavar="FILE"
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ kernel = typer.Typer(
 )
 RECIPE = {**ALL_ARGUMENTS, "help_option_names": []}
 RecipeOptions = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Argument(
         autocompletion=completions.one_of(
             "--jobs", "--again", "--source", "--name", "--base", "--patch"
@@ -25,7 +25,7 @@ RecipeOptions = Annotated[
     ),
 ]
 ImageFolder = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Argument(autocompletion=completions.kernels, hidden=True),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -37,7 +37,7 @@ def lab_show(
     unit: UnitName,
     text: Annotated[bool, typer.Option("--text", help="Print it as Markdown.")] = False,
     hint: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="Show only this hint; the first one is 1.", metavar="NUMBER", min=1),
     ] = None,
     answers: Annotated[
@@ -80,14 +80,14 @@ def lab_start(
     clock: Clock = "virtual",
     kernel: Kernel = None,
     folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="Folder for your files, /home/admin in the machine (default: ./lab06).",
             metavar="FOLDER",
         ),
     ] = None,
     at: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             "--at",
             help="Begin at this step, after all earlier steps have been done.",
@@ -154,13 +154,13 @@ def lab_run(
         typer.Option("-j", "--jobs", min=1, help="Units to run in parallel.", metavar="NUMBER"),
     ] = 1,
     table: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="With several units: write all numbers to FILE as Markdown.", metavar="FILE"
         ),
     ] = None,
     seeds: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             min=2,
             help="Run one unit with this many seeds, and show the distribution of each number.",
@@ -175,7 +175,7 @@ def lab_run(
         ),
     ] = False,
     distributions: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="With --table: add the distributions that runs with --seeds have written to FOLDER.",
             metavar="FOLDER",
@@ -248,21 +248,21 @@ def lab_run(
 def lab_check(
     unit: UnitName,
     script: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="Commands for the client's terminal (the root namespace), or steps (.yaml).",
             metavar="FILE",
         ),
     ] = None,
     session: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="A session file or hand-in: grade what was typed.", metavar="FILE"),
     ] = None,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
     folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="Use FOLDER as /home/admin while the script runs, and keep it.", metavar="FOLDER"
         ),
@@ -308,25 +308,25 @@ def lab_hand_in(
     unit: UnitName,
     seed: UnitSeed = None,
     folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="The folder that lab start used (default: ./problem1).", metavar="FOLDER"
         ),
     ] = None,
     script: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="The commands that solve the unit (default: FOLDER/prob1.sh).", metavar="FILE"
         ),
     ] = None,
     session: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="The session that counts (default: the newest in FOLDER).", metavar="FILE"
         ),
     ] = None,
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option("-o", "--output", help="The file to write.", metavar="FILE"),
     ] = None,
     units: Units = None,
@@ -362,7 +362,7 @@ def lab_grade(
         Path, typer.Option(help="CSV with the columns student and seed.", metavar="FILE")
     ],
     unit: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Grade this unit (default: all that were handed in).", metavar="UNIT"),
     ] = None,
     jobs: Annotated[
@@ -374,11 +374,11 @@ def lab_grade(
         typer.Option("--replay", help="Grade the newest session of each hand-in, not its script."),
     ] = False,
     only: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Grade this student again, and nobody else.", metavar="NAME"),
     ] = None,
     due: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help='Mark later submissions as late: "2026-11-20 23:59".', metavar="TIME"),
     ] = None,
     minutes: Annotated[

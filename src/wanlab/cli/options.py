@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from typer.models import OptionInfo
@@ -37,11 +37,11 @@ Seed = Annotated[
     int, typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER")
 ]
 OptionalSeed = Annotated[
-    Optional[int],  # noqa: UP045
+    int | None,
     typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
 ]
 UnitSeed = Annotated[
-    Optional[int],  # noqa: UP045
+    int | None,
     typer.Option(
         min=0,
         help="Seed of the unit's faults and values, and of all random numbers (default: the unit's, "
@@ -77,7 +77,7 @@ def _boot(name: str | None) -> str | None:
 
 
 Kernel = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(
         help="The kernel to boot; see: wanlab kernel list (default: 6.12).",
         metavar="NAME",
@@ -86,7 +86,7 @@ Kernel = Annotated[
     ),
 ]
 Jobs = Annotated[
-    Optional[int],  # noqa: UP045  (typer reads the annotation at run time)
+    int | None,
     typer.Option(
         "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
     ),
@@ -98,7 +98,7 @@ NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
 SessionFile = Annotated[
-    Optional[Path],  # noqa: UP045
+    Path | None,
     typer.Option(
         "--session",
         help="Record all input and output, for: wanlab replay FILE.",
@@ -107,6 +107,6 @@ SessionFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Units = Annotated[
-    Optional[Path],  # noqa: UP045
+    Path | None,
     typer.Option("--units", help="Use the units in FOLDER, not the course's.", metavar="FOLDER"),
 ]

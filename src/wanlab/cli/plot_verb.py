@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ def plot(
         ),
     ],
     what: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the usual ones).",
             metavar="NAMES",
@@ -25,7 +25,7 @@ def plot(
         ),
     ] = None,
     port: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Draw only this port (repeatable).", metavar="PORT"),
     ] = None,
     cdf: Annotated[
@@ -38,11 +38,11 @@ def plot(
         ),
     ] = False,
     title: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Title of the figure.", metavar="TEXT"),
     ] = None,
     output: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             "-o",
             "--output",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from .options import SessionFile
 def replay(
     file: Annotated[Path, typer.Argument(help="The session file, or a hand-in.", metavar="FILE")],
     until: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Stop when the network's clock shows TIME: 12.5s.", metavar="TIME"),
     ] = None,
     hands_over: Annotated[
@@ -25,7 +25,7 @@ def replay(
         typer.Option("--verify", help="Print only whether everything equals the recording."),
     ] = False,
     speed: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             min=0.001,
             help="Network seconds per real second, such as 1 (default: as fast as possible).",
@@ -33,7 +33,7 @@ def replay(
         ),
     ] = None,
     folder: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             help="Work in FOLDER, which must be empty or new (default: a temporary one).",
             metavar="FOLDER",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -32,7 +32,7 @@ FigureName = Annotated[
     ),
 ]
 GalleryFolder = Annotated[
-    Optional[Path],  # noqa: UP045  (typer reads the annotation at run time)
+    Path | None,
     typer.Option("--units", help="Use the figures in FOLDER, not the gallery's.", metavar="FOLDER"),
 ]
 Output = Annotated[

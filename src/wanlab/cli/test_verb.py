@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ def run_test(
         ),
     ],
     queue: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="Queue of the bottleneck (fifo), or several to compare: fifo,fq_codel.",
             metavar="QUEUES",
@@ -31,23 +31,23 @@ def run_test(
         ),
     ] = None,
     rate: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Rate of the bottleneck (default: 10Mbps).", metavar="RATES"),
     ] = None,
     delay: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="Delay of the bottleneck in each direction (default: 10ms).", metavar="DELAYS"
         ),
     ] = None,
     buffer: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="Size of the queue: 2bdp or 64KB (default: the queue's own).", metavar="SIZES"
         ),
     ] = None,
     congestion: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         choice_option(
             "Congestion control (cubic), or several to compare: cubic,bbr.",
             "NAMES",
@@ -60,7 +60,7 @@ def run_test(
         ),
     ] = None,
     topo: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         topology_option("Another topology: a file or a shape (default: a dumbbell)."),
     ] = None,
     client: Annotated[
@@ -82,7 +82,7 @@ def run_test(
     wire: WireOption = "mtu",
     jobs: Jobs = None,
     output: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             "-o", "--output", help="Keep the results in FOLDER (results/TEST).", metavar="FOLDER"
         ),
