@@ -22,7 +22,9 @@ from .options import (
     SessionFile,
     WireOption,
     choice_option,
+    file_option,
     node_option,
+    number_option,
     topology_option,
 )
 from .passed_on import ALL_ARGUMENTS, PassedOn
@@ -246,12 +248,11 @@ def plan(
     wire: WireOption = "mtu",
     output: Annotated[
         Path | None,
-        typer.Option(
+        file_option(
+            "Write to FILE: the script (.sh), a picture (.svg, .pdf), a Mininet script (.py), or "
+            "the topology (.mn, .yaml).",
             "-o",
             "--output",
-            help="Write to FILE: the script (.sh), a picture (.svg, .pdf), a Mininet script (.py), or "
-            "the topology (.mn, .yaml).",
-            metavar="FILE",
         ),
     ] = None,
 ) -> None:
@@ -283,8 +284,7 @@ def top(
         bool, typer.Option("-b", "--batch", help="Print snapshots one after another, for pipes.")
     ] = False,
     times: Annotated[
-        int | None,
-        typer.Option("-n", "--times", help="End after this many snapshots.", metavar="NUMBER"),
+        int | None, number_option("End after this many snapshots.", "-n", "--times")
     ] = None,
     delay: Annotated[
         float, typer.Option("-d", "--delay", help="Interval between snapshots.", metavar="SECONDS")

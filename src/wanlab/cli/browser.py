@@ -11,7 +11,7 @@ import typer
 from wanlab.errors import WanlabError
 
 from .display import has_display
-from .options import Kernel, SessionFile
+from .options import Kernel, SessionFile, folder_option
 
 CLASS = "A class"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
@@ -33,9 +33,7 @@ def web(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="The working folder (default: that of FILE, or the current one).", metavar="FOLDER"
-        ),
+        folder_option("The working folder (default: that of FILE, or the current one)."),
     ] = None,
     class_folder: Annotated[
         Path | None,

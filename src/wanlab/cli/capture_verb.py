@@ -8,7 +8,15 @@ import typer
 from typer.core import TyperCommand
 
 from . import completions
-from .options import OptionalSeed, WireOption, choice_option, node_option, topology_option
+from .options import (
+    OptionalSeed,
+    WireOption,
+    choice_option,
+    file_option,
+    node_option,
+    number_option,
+    topology_option,
+)
 
 COMMAND = "wanlab.command"
 SEPARATOR = "--"
@@ -49,16 +57,14 @@ def capture(
         ),
     ] = None,
     node: Annotated[
-        str | None,
-        node_option("The node to run the command on (default: the root namespace)."),
+        str | None, node_option("The node to run the command on (default: the root namespace).")
     ] = None,
     write: Annotated[
         str | None,
-        typer.Option(
+        file_option(
+            "Write pcapng to FILE; - is standard output (default: print packets as text).",
             "-w",
             "--write",
-            help="Write pcapng to FILE; - is standard output (default: print packets as text).",
-            metavar="FILE",
         ),
     ] = None,
     snaplen: Annotated[
@@ -68,8 +74,7 @@ def capture(
         ),
     ] = 262_144,
     count: Annotated[
-        int | None,
-        typer.Option("-c", "--count", min=1, help="Keep this many packets.", metavar="NUMBER"),
+        int | None, number_option("Keep this many packets.", "-c", "--count", min=1)
     ] = None,
     time: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Scheduler, Seed
+from .options import Jobs, Json, Kernel, NoCache, Scheduler, Seed, folder_option, number_option
 
 ExperimentFile = Annotated[
     str,
@@ -30,10 +30,7 @@ def run_experiment(
     values: Values = None,
     kernel: Kernel = None,
     seed: Seed = 1,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Also write the record to FOLDER.", metavar="FOLDER"),
-    ] = None,
+    output: Annotated[Path | None, folder_option("Also write the record to FOLDER.")] = None,
     no_cache: NoCache = False,
     here: Annotated[
         bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
@@ -75,8 +72,7 @@ def sweep_experiment(
     values: Values = None,
     kernel: Kernel = None,
     repeats: Annotated[
-        int | None,
-        typer.Option(min=1, help="Run each point with this many seeds.", metavar="NUMBER"),
+        int | None, number_option("Run each point with this many seeds.", min=1)
     ] = None,
     full: Annotated[
         bool,
@@ -87,8 +83,7 @@ def sweep_experiment(
     ] = False,
     jobs: Jobs = None,
     output: Annotated[
-        Path | None,
-        typer.Option(help="Keep the results in FOLDER (default: results/NAME).", metavar="FOLDER"),
+        Path | None, folder_option("Keep the results in FOLDER (default: results/NAME).")
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")

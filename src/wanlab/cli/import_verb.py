@@ -10,6 +10,8 @@ import typer
 
 from wanlab.errors import WanlabError
 
+from .options import file_option
+
 
 def import_topology(
     file: Annotated[
@@ -20,10 +22,7 @@ def import_topology(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Write to FILE, which ends in .yaml or .mn.", metavar="FILE"
-        ),
+        Path | None, file_option("Write to FILE, which ends in .yaml or .mn.", "-o", "--output")
     ] = None,
     force: Annotated[
         bool, typer.Option("-f", "--force", help="Replace the file if it exists.")

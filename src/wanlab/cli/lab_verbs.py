@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Clock, Json, Kernel, Units, UnitSeed
+from .options import Clock, Json, Kernel, Units, UnitSeed, file_option, folder_option, number_option
 
 lab = typer.Typer(
     help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
@@ -37,8 +37,7 @@ def lab_show(
     unit: UnitName,
     text: Annotated[bool, typer.Option("--text", help="Print it as Markdown.")] = False,
     hint: Annotated[
-        int | None,
-        typer.Option(help="Show only this hint; the first one is 1.", metavar="NUMBER", min=1),
+        int | None, number_option("Show only this hint; the first one is 1.", min=1)
     ] = None,
     answers: Annotated[
         bool, typer.Option("--answers", help="Show hints and answers too (for teachers).")
@@ -81,10 +80,7 @@ def lab_start(
     kernel: Kernel = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for your files, /home/admin in the machine (default: ./lab06).",
-            metavar="FOLDER",
-        ),
+        folder_option("Folder for your files, /home/admin in the machine (default: ./lab06)."),
     ] = None,
     at: Annotated[
         int | None,
@@ -145,26 +141,17 @@ def lab_run(
     clock: Clock = "virtual",
     kernel: Kernel = None,
     results: Annotated[
-        Path,
-        typer.Option(help="Create the results folder of this run in FOLDER.", metavar="FOLDER"),
+        Path, folder_option("Create the results folder of this run in FOLDER.")
     ] = Path("results"),
     as_json: Json = False,
-    jobs: Annotated[
-        int,
-        typer.Option("-j", "--jobs", min=1, help="Units to run in parallel.", metavar="NUMBER"),
-    ] = 1,
+    jobs: Annotated[int, number_option("Units to run in parallel.", "-j", "--jobs", min=1)] = 1,
     table: Annotated[
-        Path | None,
-        typer.Option(
-            help="With several units: write all numbers to FILE as Markdown.", metavar="FILE"
-        ),
+        Path | None, file_option("With several units: write all numbers to FILE as Markdown.")
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            help="Run one unit with this many seeds, and show the distribution of each number.",
-            metavar="NUMBER",
+        number_option(
+            "Run one unit with this many seeds, and show the distribution of each number.", min=2
         ),
     ] = None,
     resume: Annotated[
@@ -176,9 +163,8 @@ def lab_run(
     ] = False,
     distributions: Annotated[
         Path | None,
-        typer.Option(
-            help="With --table: add the distributions that runs with --seeds have written to FOLDER.",
-            metavar="FOLDER",
+        folder_option(
+            "With --table: add the distributions that runs with --seeds have written to FOLDER."
         ),
     ] = None,
 ) -> None:
@@ -249,23 +235,16 @@ def lab_check(
     unit: UnitName,
     script: Annotated[
         Path | None,
-        typer.Option(
-            help="Commands for the client's terminal (the root namespace), or steps (.yaml).",
-            metavar="FILE",
-        ),
+        file_option("Commands for the client's terminal (the root namespace), or steps (.yaml)."),
     ] = None,
     session: Annotated[
-        Path | None,
-        typer.Option(help="A session file or hand-in: grade what was typed.", metavar="FILE"),
+        Path | None, file_option("A session file or hand-in: grade what was typed.")
     ] = None,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use FOLDER as /home/admin while the script runs, and keep it.", metavar="FOLDER"
-        ),
+        Path | None, folder_option("Use FOLDER as /home/admin while the script runs, and keep it.")
     ] = None,
     as_json: Json = False,
     units: Units = None,
@@ -308,27 +287,15 @@ def lab_hand_in(
     unit: UnitName,
     seed: UnitSeed = None,
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder that lab start used (default: ./problem1).", metavar="FOLDER"
-        ),
+        Path | None, folder_option("The folder that lab start used (default: ./problem1).")
     ] = None,
     script: Annotated[
-        Path | None,
-        typer.Option(
-            help="The commands that solve the unit (default: FOLDER/prob1.sh).", metavar="FILE"
-        ),
+        Path | None, file_option("The commands that solve the unit (default: FOLDER/prob1.sh).")
     ] = None,
     session: Annotated[
-        Path | None,
-        typer.Option(
-            help="The session that counts (default: the newest in FOLDER).", metavar="FILE"
-        ),
+        Path | None, file_option("The session that counts (default: the newest in FOLDER).")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="The file to write.", metavar="FILE"),
-    ] = None,
+    output: Annotated[Path | None, file_option("The file to write.", "-o", "--output")] = None,
     units: Units = None,
 ) -> None:
     """Pack your work on a unit into one file for your instructor.
@@ -358,17 +325,12 @@ def lab_grade(
     folder: Annotated[
         Path, typer.Argument(help="A folder with one folder per student.", metavar="FOLDER")
     ],
-    seeds: Annotated[
-        Path, typer.Option(help="CSV with the columns student and seed.", metavar="FILE")
-    ],
+    seeds: Annotated[Path, file_option("CSV with the columns student and seed.")],
     unit: Annotated[
         list[str] | None,
         typer.Option(help="Grade this unit (default: all that were handed in).", metavar="UNIT"),
     ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option("-j", "--jobs", min=1, help="Networks in parallel.", metavar="NUMBER"),
-    ] = 1,
+    jobs: Annotated[int, number_option("Networks in parallel.", "-j", "--jobs", min=1)] = 1,
     replay: Annotated[
         bool,
         typer.Option("--replay", help="Grade the newest session of each hand-in, not its script."),
@@ -382,16 +344,11 @@ def lab_grade(
         typer.Option(help='Mark later submissions as late: "2026-11-20 23:59".', metavar="TIME"),
     ] = None,
     minutes: Annotated[
-        float,
-        typer.Option(
-            help="Time limit for one submission, in minutes of real time.",
-            metavar="NUMBER",
-            min=0.01,
-        ),
+        float, number_option("Time limit for one submission, in minutes of real time.", min=0.01)
     ] = 15,
-    results: Annotated[
-        Path, typer.Option(help="Write tables and feedback to FOLDER.", metavar="FOLDER")
-    ] = Path("grades"),
+    results: Annotated[Path, folder_option("Write tables and feedback to FOLDER.")] = Path(
+        "grades"
+    ),
     units: Units = None,
 ) -> None:
     """Grade the submissions of a class.
@@ -430,9 +387,7 @@ def lab_grade(
 @lab.command("new")
 def lab_new(
     name: Annotated[str, typer.Argument(help="The name of the unit.", metavar="NAME")],
-    units: Annotated[
-        Path, typer.Option("--units", help="The folder of your units.", metavar="FOLDER")
-    ] = Path("units"),
+    units: Annotated[Path, folder_option("The folder of your units.", "--units")] = Path("units"),
 ) -> None:
     """Write template files for a new unit.
 

@@ -33,20 +33,35 @@ def choice_option(help: str, metavar: str, *values: str) -> OptionInfo:
     return option
 
 
-Seed = Annotated[
-    int, typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER")
-]
+def folder_option(help: str, *names: str) -> OptionInfo:
+    """Return an option that takes the path of a folder."""
+    option: OptionInfo = typer.Option(*names, help=help, metavar="FOLDER")
+    return option
+
+
+def file_option(help: str, *names: str) -> OptionInfo:
+    """Return an option that takes the path of a file."""
+    option: OptionInfo = typer.Option(*names, help=help, metavar="FILE")
+    return option
+
+
+def number_option(help: str, *names: str, min: float | None = None) -> OptionInfo:
+    """Return an option that takes a number, which must be at least `min`."""
+    option: OptionInfo = typer.Option(*names, help=help, metavar="NUMBER", min=min)
+    return option
+
+
+Seed = Annotated[int, number_option("Seed of all random numbers in the machine.", min=0)]
 OptionalSeed = Annotated[
     int | None,
-    typer.Option(min=0, help="Seed of all random numbers in the machine.", metavar="NUMBER"),
+    number_option("Seed of all random numbers in the machine.", min=0),
 ]
 UnitSeed = Annotated[
     int | None,
-    typer.Option(
-        min=0,
-        help="Seed of the unit's faults and values, and of all random numbers (default: the unit's, "
+    number_option(
+        "Seed of the unit's faults and values, and of all random numbers (default: the unit's, "
         "mostly 1).",
-        metavar="NUMBER",
+        min=0,
     ),
 ]
 Clock = Annotated[
@@ -87,9 +102,7 @@ Kernel = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "-j", "--jobs", min=1, help="Runs in parallel (default: one per CPU).", metavar="NUMBER"
-    ),
+    number_option("Runs in parallel (default: one per CPU).", "-j", "--jobs", min=1),
 ]
 Scheduler = Annotated[
     str, typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS")
@@ -99,14 +112,10 @@ NoCache = Annotated[
 ]
 SessionFile = Annotated[
     Path | None,
-    typer.Option(
-        "--session",
-        help="Record all input and output, for: wanlab replay FILE.",
-        metavar="FILE",
-    ),
+    file_option("Record all input and output, for: wanlab replay FILE.", "--session"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Units = Annotated[
     Path | None,
-    typer.Option("--units", help="Use the units in FOLDER, not the course's.", metavar="FOLDER"),
+    folder_option("Use the units in FOLDER, not the course's.", "--units"),
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import completions
+from .options import file_option
 
 
 def plot(
@@ -43,12 +44,7 @@ def plot(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Write to FILE (.pdf, .svg, .png; default: RECORD.pdf).",
-            metavar="FILE",
-        ),
+        file_option("Write to FILE (.pdf, .svg, .png; default: RECORD.pdf).", "-o", "--output"),
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="List what the records contain and draw nothing.")

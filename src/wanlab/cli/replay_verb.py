@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import SessionFile
+from .options import SessionFile, folder_option
 
 
 def replay(
@@ -34,10 +34,7 @@ def replay(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            help="Work in FOLDER, which must be empty or new (default: a temporary one).",
-            metavar="FOLDER",
-        ),
+        folder_option("Work in FOLDER, which must be empty or new (default: a temporary one)."),
     ] = None,
     session: SessionFile = None,
     anyway: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Scheduler
+from .options import Jobs, Json, Kernel, NoCache, Scheduler, folder_option
 
 reproduce = typer.Typer(
     help="""Repeat published figures and compare the results.
@@ -33,11 +33,11 @@ FigureName = Annotated[
 ]
 GalleryFolder = Annotated[
     Path | None,
-    typer.Option("--units", help="Use the figures in FOLDER, not the gallery's.", metavar="FOLDER"),
+    folder_option("Use the figures in FOLDER, not the gallery's.", "--units"),
 ]
 Output = Annotated[
     Path,
-    typer.Option("-o", "--output", help="Keep measurements in FOLDER.", metavar="FOLDER"),
+    folder_option("Keep measurements in FOLDER.", "-o", "--output"),
 ]
 RESULTS = Path("results/gallery")
 

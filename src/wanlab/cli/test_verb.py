@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Jobs, Json, NoCache, WireOption, choice_option, node_option, topology_option
+from .options import (
+    Jobs,
+    Json,
+    NoCache,
+    WireOption,
+    choice_option,
+    folder_option,
+    node_option,
+    number_option,
+    topology_option,
+)
 
 LIST = "list"
 
@@ -60,32 +70,19 @@ def run_test(
         ),
     ] = None,
     topo: Annotated[
-        str | None,
-        topology_option("Another topology: a file or a shape (default: a dumbbell)."),
+        str | None, topology_option("Another topology: a file or a shape (default: a dumbbell).")
     ] = None,
-    client: Annotated[
-        str,
-        node_option("The host to test from (default: the first)."),
-    ] = "",
-    server: Annotated[
-        str,
-        node_option("The host to test to (default: the last)."),
-    ] = "",
+    client: Annotated[str, node_option("The host to test from (default: the first).")] = "",
+    server: Annotated[str, node_option("The host to test to (default: the last).")] = "",
     time: Annotated[int, typer.Option(min=1, help="Seconds of load.", metavar="SECONDS")] = 30,
     flows: Annotated[
-        int,
-        typer.Option(min=1, help="Number of flows, in tests with several flows.", metavar="NUMBER"),
+        int, number_option("Number of flows, in tests with several flows.", min=1)
     ] = 4,
-    seeds: Annotated[
-        int, typer.Option(min=1, help="Repeat it with this many seeds.", metavar="NUMBER")
-    ] = 1,
+    seeds: Annotated[int, number_option("Repeat it with this many seeds.", min=1)] = 1,
     wire: WireOption = "mtu",
     jobs: Jobs = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Keep the results in FOLDER (results/TEST).", metavar="FOLDER"
-        ),
+        Path | None, folder_option("Keep the results in FOLDER (results/TEST).", "-o", "--output")
     ] = None,
     ending: Annotated[
         str,
