@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from wanlab.errors import RequirementError
 
 from ..agent_process import agent_folder
 from ..loop import Pipes
-from .confinement import prepare_confinement, warn_once
+from .confinement import Confinement, prepare_confinement, warn_once
 from .image import Image
 
 # 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
@@ -140,6 +141,45 @@ def processor_ns(pid: int) -> int:
     return used_ns
 
 
+def _start(
+    arguments: Sequence[str],
+    options: BootOptions,
+    inherited: Sequence[socket.socket],
+    console: int,
+    confinement: Confinement,
+) -> tuple[subprocess.Popen[bytes], list[str]]:
+    """Start the kernel confined; return its process, and what this computer lacks to confine it.
+
+    `console` is the descriptor that takes its output. OSError if the kernel cannot be executed.
+    """
+    report_end, child_end = os.pipe()
+
+    def prepare_child() -> None:
+        os.sched_setaffinity(0, {options.cpu})
+        _libc.personality(ADDR_NO_RANDOMIZE)  # some containers forbid it
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        raise_open_files_limit()
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        os.write(child_end, " ".join(confinement.apply()).encode() or b" ")
+
+    try:
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            pass_fds=[end.fileno() for end in inherited],
+            env={"TMPDIR": str(options.memory_folder), "PATH": os.defpath, "HOME": "/"},
+            preexec_fn=prepare_child,
+            cwd="/",
+        )
+    finally:
+        os.close(child_end)
+        missing = os.read(report_end, 100).decode().split()
+        os.close(report_end)
+    return process, missing
+
+
 class KernelProcess:
     """A running kernel, and our ends of its sockets (`pipes`)."""
 
@@ -158,29 +198,11 @@ class KernelProcess:
             channel_in.fileno(),
             channel_out.fileno(),
         )
-
         writable = [folder for folder in (options.working_folder,) if folder is not None]
         confinement = prepare_confinement([*writable, options.memory_folder])
-        report_end, child_end = os.pipe()
-
-        def prepare_child() -> None:
-            os.sched_setaffinity(0, {options.cpu})
-            _libc.personality(ADDR_NO_RANDOMIZE)  # some containers forbid it
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            raise_open_files_limit()
-            signal.pthread_sigmask(signal.SIG_SETMASK, [])
-            os.write(child_end, " ".join(confinement.apply()).encode() or b" ")
-
         try:
-            self._process = subprocess.Popen(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=self._console,
-                stderr=self._console,
-                pass_fds=[end.fileno() for end in kernel_ends],
-                env={"TMPDIR": str(options.memory_folder), "PATH": os.defpath, "HOME": "/"},
-                preexec_fn=prepare_child,
-                cwd="/",
+            self._process, missing = _start(
+                arguments, options, kernel_ends, self._console, confinement
             )
         except OSError as error:
             os.close(self._console)
@@ -190,9 +212,6 @@ class KernelProcess:
                 "build it again with: wanlab kernel build",
             ) from None
         finally:
-            os.close(child_end)
-            missing = os.read(report_end, 100).decode().split()
-            os.close(report_end)
             confinement.close()
             for end in kernel_ends:
                 end.close()

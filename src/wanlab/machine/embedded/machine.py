@@ -82,10 +82,10 @@ class EmbeddedMachine:
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
-        is_shared = can_be_shared(folder, guest_folder)
+        shared_folder = folder if can_be_shared(folder, guest_folder) else None
         check_limits(memory_bytes)
         check_memory_available(memory_bytes)
-        memory_folder = choose_memory_folder(memory_bytes, folder if is_shared else None)
+        memory_folder = choose_memory_folder(memory_bytes, shared_folder)
         self._memory_kills = _count_memory_kills()
         self._closed = False
         self.preemptions: list[Preemption] = []
@@ -93,37 +93,21 @@ class EmbeddedMachine:
         with contextlib.ExitStack() as failed:
             self._cpu = ClaimedCpu()
             failed.callback(self._cpu.release)
-            with signals_blocked():  # a suspended kernel without a handle would stay for ever
-                self._kernel = KernelProcess(
-                    BootOptions(
-                        image=self.image,
-                        memory_bytes=memory_bytes,
-                        memory_folder=memory_folder,
-                        working_folder=folder if is_shared else None,
-                        cpu=self._cpu.number,
-                        virtual=clock == "virtual",
-                        seed=seed,
-                        line_rate_mbps=line_rate_bps // 1_000_000,
-                    )
-                )
-                failed.callback(self._kernel.close)
-            self._note = notes.write("embedded", self._kernel.pid)
-            failed.callback(notes.remove, self._note)
-            self.channel = Channel(self._send)
-            self._loop = self._make_loop()
-            self._conversation = Conversation(
-                self._loop,
-                self.channel,
-                explain_end=self._explain_end,
-                console=self._kernel.console,
+            boot_options = BootOptions(
+                image=self.image,
+                memory_bytes=memory_bytes,
+                memory_folder=memory_folder,
+                working_folder=shared_folder,
+                cpu=self._cpu.number,
+                virtual=clock == "virtual",
+                seed=seed,
+                line_rate_mbps=line_rate_bps // 1_000_000,
             )
-            failed.callback(self._conversation.close)
-            self.agent = self._conversation.agent
-            self._await_agent()
+            self._boot(boot_options, failed)
             self.agent.prepare(
                 environment=self.environment,
                 embedded_root={
-                    "working_folder": str(folder) if is_shared else "",
+                    "working_folder": str(shared_folder or ""),
                     "host_name": host_name,
                     "kernel_config": str(self.image.config),
                     "built_in": self.image.built_in(),
@@ -133,6 +117,25 @@ class EmbeddedMachine:
                 guest_environment=guest_environment({**self.describe(), **(about or {})}),
             )
             failed.pop_all()
+
+    def _boot(self, options: BootOptions, failed: contextlib.ExitStack) -> None:
+        """Start the kernel and wait for its agent. What this acquires is released by `failed`."""
+        with signals_blocked():  # a suspended kernel without a handle would stay for ever
+            self._kernel = KernelProcess(options)
+            failed.callback(self._kernel.close)
+        self._note = notes.write("embedded", self._kernel.pid)
+        failed.callback(notes.remove, self._note)
+        self.channel = Channel(self._send)
+        self._loop = self._make_loop()
+        self._conversation = Conversation(
+            self._loop,
+            self.channel,
+            explain_end=self._explain_end,
+            console=self._kernel.console,
+        )
+        failed.callback(self._conversation.close)
+        self.agent = self._conversation.agent
+        self._await_agent()
 
     def _make_loop(self) -> VirtualLoop | RealLoop:
         if self.clock == "real":
