@@ -145,40 +145,11 @@ def _version(running: subprocess.Popen[bytes]) -> str:
 
 
 def _embedded() -> Iterator[Finding]:
-    from .control_group import memory_groups
-    from .embedded.image import find_image
-    from .embedded.resources import (
-        RAISE_MEMORY_LIMIT,
-        check_limits,
-        check_memory_available,
-        choose_memory_folder,
-    )
-
-    def image() -> str:
-        kernel = find_image()
-        return f"Linux {kernel.release}, manifest {kernel.manifest_hash[:12]}"
-
-    def folder() -> str:
-        path = choose_memory_folder(MEMORY_BYTES, Path.cwd())
-        return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
-
-    def memory() -> str:
-        check_limits(MEMORY_BYTES)
-        check_memory_available(MEMORY_BYTES)
-        return "enough for a network of a few nodes is available"
-
-    def memory_limit() -> str:
-        for group in memory_groups():
-            if group.available_bytes < MEMORY_BYTES:
-                limit = f"this control group allows {group.limit_bytes >> 20} MiB"
-                raise RequirementError(f"{limit}: larger networks are killed", RAISE_MEMORY_LIMIT)
-        return "the control group allows enough"
-
     finding = partial(_check, "embedded")
-    yield finding("kernel", image, is_needed=True)
-    yield finding("memory folder", folder, is_needed=True)
-    yield finding("memory", memory, is_needed=True)
-    yield finding("memory limit", memory_limit)
+    yield finding("kernel", _image, is_needed=True)
+    yield finding("memory folder", _memory_folder, is_needed=True)
+    yield finding("memory", _memory, is_needed=True)
+    yield finding("memory limit", _memory_limit)
     yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
     yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
     yield finding("overcommit", _overcommit, is_needed=True)
@@ -208,6 +179,39 @@ def _check(
         return Finding(area, name, False, what, error.hint or remedy, is_needed)
     except OSError as error:
         return Finding(area, name, False, error.strerror or str(error), remedy, is_needed)
+
+
+def _image() -> str:
+    from .embedded.image import find_image
+
+    kernel = find_image()
+    return f"Linux {kernel.release}, manifest {kernel.manifest_hash[:12]}"
+
+
+def _memory_folder() -> str:
+    from .embedded.resources import choose_memory_folder
+
+    path = choose_memory_folder(MEMORY_BYTES, Path.cwd())
+    return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
+
+
+def _memory() -> str:
+    from .embedded.resources import check_limits, check_memory_available
+
+    check_limits(MEMORY_BYTES)
+    check_memory_available(MEMORY_BYTES)
+    return "enough for a network of a few nodes is available"
+
+
+def _memory_limit() -> str:
+    from .control_group import memory_groups
+    from .embedded.resources import RAISE_MEMORY_LIMIT
+
+    for group in memory_groups():
+        if group.available_bytes < MEMORY_BYTES:
+            limit = f"this control group allows {group.limit_bytes >> 20} MiB"
+            raise RequirementError(f"{limit}: larger networks are killed", RAISE_MEMORY_LIMIT)
+    return "the control group allows enough"
 
 
 def _about_tmpdir(chosen: Path) -> str:
