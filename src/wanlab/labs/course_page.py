@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wanlab.text_table import markdown
 
@@ -23,6 +24,7 @@ from .report import REPRODUCED, FigureReport, UnitReport
 from .summary import HEADS, SummaryRow, cells, totals
 
 WIDTH = 100
+VERDICTS = (SAME, WITHIN, BAND_ONLY, OUTSIDE)
 DISTRIBUTIONS = "docs/distributions"
 COMMAND = f"wanlab lab run all --table docs/course.md --distributions {DISTRIBUTIONS}"
 Distributions = Mapping[str, UnitDistribution]
@@ -36,10 +38,36 @@ def page(
     seed_reasons: Mapping[str, str],
 ) -> str:
     """Return the page. The keys of reports, distributions and reasons for seeds are units' names."""
-    whole = totals(rows)
     lines = [
         "# The course",
         "",
+        *_introduction(rows, conditions),
+        "",
+        *_table(
+            ("", *HEADS),
+            [(row["title"] or row["error"], *cells(row["name"], row)) for row in rows],
+        ),
+        "",
+        *_table(("", *HEADS[1:]), [cells("total", totals(rows))]),
+        *_many_seeds(reports, distributions),
+        "",
+        "## Steps that were not performed",
+        "",
+        *(line for report in reports.values() for line in _skipped(report)),
+        "",
+        "## Numbers",
+        "",
+        *_columns(bool(distributions)),
+    ]
+    for name, report in reports.items():
+        lines += _numbers(report, distributions.get(name), seed_reasons.get(name, ""))
+    return "\n".join([*lines, ""])
+
+
+def _introduction(rows: Sequence[SummaryRow], conditions: str) -> Iterator[str]:
+    """Yield the first paragraphs: the sums, and the meaning of the statuses."""
+    whole = totals(rows)
+    yield from (
         _filled(
             "wanlab's course follows a lab manual whose numbers were measured with Mininet. This page "
             "compares each of these numbers with wanlab's, so that you can judge how far the labs agree "
@@ -65,26 +93,7 @@ def page(
         ),
         "",
         "Texts that appear as expected are counted but not listed.",
-        "",
-        *_table(
-            ("", *HEADS),
-            [(row["title"] or row["error"], *cells(row["name"], row)) for row in rows],
-        ),
-        "",
-        *_table(("", *HEADS[1:]), [cells("total", whole)]),
-        *_many_seeds(reports, distributions),
-        "",
-        "## Steps that were not performed",
-        "",
-        *(line for report in reports.values() for line in _skipped(report)),
-        "",
-        "## Numbers",
-        "",
-        *_columns(bool(distributions)),
-    ]
-    for name, report in reports.items():
-        lines += _numbers(report, distributions.get(name), seed_reasons.get(name, ""))
-    return "\n".join([*lines, ""])
+    )
 
 
 def _columns(has_distributions: bool) -> Iterator[str]:
@@ -125,17 +134,14 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
     }
     if not known:
         return
-    sums = dict.fromkeys((SAME, WITHIN, BAND_ONLY, OUTSIDE), 0)
     table = []
     for name, numbers in known.items():
-        counts = {
-            verdict: sum(number.verdict == verdict for number, _ in numbers) for verdict in sums
-        }
-        sums = {verdict: sums[verdict] + counts[verdict] for verdict in sums}
-        shown = [str(counts[verdict]) for verdict in sums]
+        counts = _count_verdicts(number for number, _ in numbers)
+        shown = map(str, counts.values())
         runs, kernel = distributions[name].runs, distributions[name].kernel
         table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
     all_numbers = [number for numbers in known.values() for number, _ in numbers]
+    sums = _count_verdicts(all_numbers)
     beyond_band = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
     yield from (
         "",
@@ -156,7 +162,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
             "occur too often."
         ),
         "",
-        *_table(("unit", "seeds", "kernel", "numbers", SAME, WITHIN, BAND_ONLY, OUTSIDE), table),
+        *_table(("unit", "seeds", "kernel", "numbers", *VERDICTS), table),
     )
     outside = [_outside(reports[name], numbers) for name, numbers in known.items()]
     lines = [line for unit in outside for line in unit]
@@ -167,6 +173,12 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
             "",
         )
         yield from lines
+
+
+def _count_verdicts(numbers: Iterable[NumberDistribution]) -> Mapping[str, int]:
+    """Return how many numbers have each of the VERDICTS, in their order."""
+    counts = Counter(number.verdict for number in numbers)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
 def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:

@@ -230,6 +230,20 @@ def grade_work(
             runner.run_topology()
             marks = grade.grade(unit, runner.network, say)
     report = grade.report(unit, marks, seed)
+    _report_outcomes(report, before, outcomes, script)
+    report["programs"] = [
+        {"path": program["path"], "sha256": program["sha256"]} for program in programs
+    ]
+    report["changed_programs"] = changed
+    if work is not None:
+        report["notes"] = work.notes
+    return report
+
+
+def _report_outcomes(
+    report: GradeReport, before: list[Outcome], outcomes: list[Outcome], script: Path | None
+) -> None:
+    """Add the problems of all steps, and the outputs of those of the submission, to a report."""
     report["problems"] = [
         problem
         for outcome in [*before, *outcomes]
@@ -239,13 +253,6 @@ def grade_work(
     for outcome in outcomes:
         outcome.output = _bounded(outcome.output)
     report["outputs"] = [outcome.report() for outcome in outcomes]
-    report["programs"] = [
-        {"path": program["path"], "sha256": program["sha256"]} for program in programs
-    ]
-    report["changed_programs"] = changed
-    if work is not None:
-        report["notes"] = work.notes
-    return report
 
 
 def _problems(outcome: Outcome, script: Path | None) -> list[str]:

@@ -112,23 +112,18 @@ def spread(
     figure, axes = _figure(groups, title, warnings)
     with style():
         for number, (name, cells) in enumerate(groups.items()):
-            intervals = [interval(values) for values in cells]
-            means, halves = (np.asarray(part, np.float64) for part in zip(*intervals, strict=True))
-            known = np.isfinite(means)
+            possible = np.asarray((bounds or {}).get(name) or [EVERYTHING] * len(cells), np.float64)
+            known, means, low, high = _band(cells, possible)
             places = np.asarray(x.places)[known]
             line = LINE_STYLES[number % len(LINE_STYLES)]
             marker = MARKERS[number % len(MARKERS)]
-            half = np.nan_to_num(halves[known])
-            possible = np.asarray((bounds or {}).get(name) or [EVERYTHING] * len(cells), np.float64)
-            low = np.maximum(means[known] - half, np.minimum(possible[known, 0], means[known]))
-            high = np.minimum(means[known] + half, np.maximum(possible[known, 1], means[known]))
             colour = line["color"]
             if not x.is_measured:  # no line: there are no values between two words
                 offset = (number - (len(groups) - 1) / 2) * GROUP_OFFSET
                 axes.errorbar(
                     places + offset,
-                    means[known],
-                    np.stack([means[known] - low, high - means[known]]),
+                    means,
+                    np.stack([means - low, high - means]),
                     fmt=marker,
                     color=colour,
                     label=name,
@@ -139,7 +134,7 @@ def spread(
                 continue
             axes.plot(
                 places,
-                means[known],
+                means,
                 label=name,
                 marker=marker,
                 fillstyle="none",
@@ -151,6 +146,23 @@ def spread(
         _begin_at_zero(axes, [interval(values)[0] for cells in groups.values() for values in cells])
         draw_legend(axes, WIDTH)
     return figure
+
+
+def _band(
+    cells: Sequence[Sequence[float]], possible: Numbers
+) -> tuple[NDArray[np.bool_], Numbers, Numbers, Numbers]:
+    """Return which ticks have a mean, and their means and the low and high ends of the bands.
+
+    The bands end at the `possible` range of each tick, of shape (ticks, 2), or at the mean if that is
+    outside.
+    """
+    intervals = [interval(values) for values in cells]
+    means, halves = (np.asarray(part, np.float64) for part in zip(*intervals, strict=True))
+    known = np.isfinite(means)
+    means, half, possible = means[known], np.nan_to_num(halves[known]), possible[known]
+    low = np.maximum(means - half, np.minimum(possible[:, 0], means))
+    high = np.minimum(means + half, np.maximum(possible[:, 1], means))
+    return known, means, low, high
 
 
 def boxes(

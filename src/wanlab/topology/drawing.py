@@ -108,28 +108,12 @@ def draw(topology: Topology) -> Drawing:
     frames = frames_in(extra)
     if frames or extra.get("frames") == []:
         del extra["frames"]
-    run = mapping_in(extra, "run")
-    if isinstance(extra.get("run"), Mapping) and _is_run(run):
-        del extra["run"]
-    else:
-        run = {}
+    run = _take_run(extra)
     preferences = preferences_of({**APPLICATION, **application})
     ids = {node.name: f"n{number}" for number, node in enumerate(topology.nodes, start=1)}
-    control_links = [
-        (ids[node.name], ids[name])
-        for node in topology.switches
-        for name in node.controllers
-        if name in ids and isinstance(topology.node(name), Controller)
-    ]
-    ends = [(ids[link.a.node], ids[link.b.node], _link_options(link)) for link in topology.links]
-    ends += [(switch, controller, {}) for switch, controller in control_links]
-    no_options: Drawing = {"options": {}, "a_options": {}, "b_options": {}}
     return {
         "nodes": [_draw_node(node, ids, preferences) for node in topology.nodes],
-        "links": [
-            {"id": f"l{number}", "a": a, "b": b, **no_options, **options}
-            for number, (a, b, options) in enumerate(ends, start=1)
-        ],
+        "links": _draw_links(topology, ids),
         "labels": [{"id": f"t{number}", **label} for number, label in enumerate(labels, start=1)],
         "frames": [{"id": f"f{number}", **frame} for number, frame in enumerate(frames, start=1)],
         "preferences": {
@@ -145,6 +129,32 @@ def draw(topology: Topology) -> Drawing:
             "extra": extra,
         },
     }
+
+
+def _take_run(extra: dict[str, object]) -> Mapping[str, object]:
+    """Remove the settings of runs from `extra` and return them; what is not such settings stays."""
+    run = mapping_in(extra, "run")
+    if not (isinstance(extra.get("run"), Mapping) and _is_run(run)):
+        return {}
+    del extra["run"]
+    return run
+
+
+def _draw_links(topology: Topology, ids: Mapping[str, str]) -> list[Drawing]:
+    """Return the links, and one from each switch to each of its controllers."""
+    control_links = [
+        (ids[node.name], ids[name])
+        for node in topology.switches
+        for name in node.controllers
+        if name in ids and isinstance(topology.node(name), Controller)
+    ]
+    ends = [(ids[link.a.node], ids[link.b.node], _link_options(link)) for link in topology.links]
+    ends += [(switch, controller, {}) for switch, controller in control_links]
+    no_options: Drawing = {"options": {}, "a_options": {}, "b_options": {}}
+    return [
+        {"id": f"l{number}", "a": a, "b": b, **no_options, **options}
+        for number, (a, b, options) in enumerate(ends, start=1)
+    ]
 
 
 def labels_in(extra: Mapping[str, object]) -> list[Label]:

@@ -96,8 +96,11 @@ class Laboratory:
         self._spawn(self.lessons.read_catalog())
         self._spawn(self._check_stalls())
         self._spawn(self._preload())
+        self._handlers = self._handlers_by_command()
+
+    def _handlers_by_command(self) -> dict[type, Handler]:
         editor, session, measurements = self.editor, self.session, self.measurements
-        self._handlers: dict[type, Handler] = {
+        return {
             commands.EditCommand: editor.edit,
             commands.UndoCommand: editor.undo,
             commands.RedoCommand: editor.redo,
