@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -116,7 +115,7 @@ class ParallelUnits:
                     time.sleep(POLL_INTERVAL_S)
                     self._check_running()
             finally:
-                self._end_all()
+                unit_process.end([unit.process for unit in self._running], END_TIMEOUT_S)
                 self.progress.end()
         return [self._ended[task] for task in self._tasks]
 
@@ -131,14 +130,7 @@ class ParallelUnits:
             os.sched_setaffinity(0, cores)  # inherited by the process
             try:
                 with stderr.open("wb") as file:
-                    process = subprocess.Popen(
-                        command,
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.DEVNULL,
-                        stderr=file,
-                        start_new_session=True,  # so that only we receive Ctrl-C
-                        preexec_fn=unit_process.end_with_parent,
-                    )
+                    process = unit_process.start(command, stdout=subprocess.DEVNULL, stderr=file)
             finally:
                 os.sched_setaffinity(0, before)
             self._running.append(RunningUnit(task, process, stderr, cores))
@@ -178,18 +170,6 @@ class ParallelUnits:
                 report = json.loads(path.read_text(encoding="utf-8"))
                 return UnitOutcome(name, seed, status, report, "")
         return UnitOutcome(name, seed, status or 1, None, unit.last_line or f"status {status}")
-
-    def _end_all(self) -> None:
-        for unit in self._running:
-            with suppress(ProcessLookupError):
-                unit.process.terminate()
-        limit = time.monotonic() + END_TIMEOUT_S
-        for unit in self._running:
-            try:
-                unit.process.wait(max(0.1, limit - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                os.killpg(unit.process.pid, signal.SIGKILL)
-                unit.process.wait()
 
 
 def finished(

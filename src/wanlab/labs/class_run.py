@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -141,7 +139,8 @@ class ClassRun:
                         result = self._results[running.job.student.name, running.job.unit.name]
                         self.say(f"{done} of {total}: {_line(result)}")
         finally:
-            self._end_all()
+            self._end(self._running)
+            self._running.clear()
         return [
             self._results[student.name, unit.name]
             for student in self._options.students
@@ -217,14 +216,7 @@ class ClassRun:
             (folder.path / "stdout").open("wb") as stdout,
             (folder.path / "stderr").open("wb") as stderr,
         ):
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,  # so that only we receive Ctrl-C
-                preexec_fn=unit_process.end_with_parent,
-            )
+            process = unit_process.start(command, stdout=stdout, stderr=stderr)
         self._running.append(RunningGradingJob(job, process, folder, time.monotonic()))
 
     def _has_ended(self, running: RunningGradingJob) -> bool:
@@ -235,7 +227,7 @@ class ClassRun:
         self._running.remove(running)
         job = running.job
         if running.process.returncode is None:
-            self._end(running)
+            self._end([running])
             error = f"not finished after {self._options.real_minutes:g} minutes; an endless loop?"
             self._note(job, self._result(job, None, error))
             return True
@@ -258,20 +250,10 @@ class ClassRun:
         path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         path.with_suffix(".key").write_text(self._key(job), encoding="utf-8")
 
-    def _end_all(self) -> None:
-        for running in self._running:
-            self._end(running)
-        self._running.clear()
-
-    def _end(self, running: RunningGradingJob) -> None:
-        running.process.terminate()
-        try:
-            running.process.wait(END_REAL_S)
-        except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(running.process.pid, signal.SIGKILL)
-            running.process.wait()
-        running.folder.remove()
+    def _end(self, running: Sequence[RunningGradingJob]) -> None:
+        unit_process.end([job.process for job in running], END_REAL_S)
+        for job in running:
+            job.folder.remove()
 
     # -- results ----------------------------------------------------------------------------------
 
