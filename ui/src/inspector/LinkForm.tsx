@@ -311,6 +311,16 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
     set("nic", Object.keys(changed).length === 0 ? undefined : changed);
   };
   const field = (word: string) => `${end}_options.${word}`;
+  const input = ({ word, title, check, placeholder }: Field, read: (text: string) => unknown = orNothing) => (
+    <TextField
+      field={field(word)}
+      title={title}
+      value={textOf(options, word)}
+      placeholder={placeholder}
+      {...(check === undefined ? {} : { check })}
+      onChange={(text) => set(word, read(text))}
+    />
+  );
   const offload = (word: string, title: string) => (
     <Choice
       field={field(`nic.${word}`)}
@@ -328,65 +338,16 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
   return (
     <Section title={`Port at ${name}${port ? `: ${port.name}` : ""}`} isOpen={isSet || kind === "router"}>
       <div className="pairs">
-        <TextField
-          field={field("name")}
-          title="Port name"
-          value={textOf(options, "name")}
-          placeholder={port?.name ?? "automatic"}
-          onChange={(text) => set("name", orNothing(text))}
-        />
-        <TextField
-          field={field("number")}
-          title="Number"
-          value={textOf(options, "number")}
-          placeholder="automatic"
-          check={units.whole(0, 65535)}
-          onChange={(text) => set("number", wholeOrText(text))}
-        />
-        {!isSwitch && (
-          <TextField
-            field={field("ip")}
-            title="IP address"
-            value={textOf(options, "ip")}
-            placeholder={port?.addresses[0] ?? "none"}
-            check={units.address}
-            onChange={(text) => set("ip", orNothing(text))}
-          />
-        )}
-        <TextField
-          field={field("mac")}
-          title="MAC address"
-          value={textOf(options, "mac")}
-          placeholder={port?.mac || "automatic"}
-          check={units.mac}
-          onChange={(text) => set("mac", orNothing(text))}
-        />
-        <TextField
-          field={field("mtu")}
-          title="MTU"
-          value={textOf(options, "mtu")}
-          placeholder="1500"
-          check={units.whole(68, 65535)}
-          onChange={(text) => set("mtu", wholeOrText(text))}
-        />
-        <TextField
-          field={field("speed")}
-          title="Line rate"
-          value={textOf(options, "speed")}
-          placeholder="40Gbps"
-          check={units.rate}
-          onChange={(text) => set("speed", orNothing(text))}
-        />
+        {input({ word: "name", title: "Port name", placeholder: port?.name ?? "automatic" })}
+        {input({ word: "number", title: "Number", check: units.whole(0, 65535), placeholder: "automatic" }, wholeOrText)}
+        {!isSwitch &&
+          input({ word: "ip", title: "IP address", check: units.address, placeholder: port?.addresses[0] ?? "none" })}
+        {input({ word: "mac", title: "MAC address", check: units.mac, placeholder: port?.mac || "automatic" })}
+        {input({ word: "mtu", title: "MTU", check: units.whole(68, 65535), placeholder: "1500" }, wholeOrText)}
+        {input({ word: "speed", title: "Line rate", check: units.rate, placeholder: "40Gbps" })}
         {isSwitch ? (
           <>
-            <TextField
-              field={field("vlan")}
-              title="VLAN (untagged)"
-              value={textOf(options, "vlan")}
-              placeholder="none"
-              check={units.whole(1, 4094)}
-              onChange={(text) => set("vlan", wholeOrText(text))}
-            />
+            {input({ word: "vlan", title: "VLAN (untagged)", check: units.whole(1, 4094), placeholder: "none" }, wholeOrText)}
             <TextField
               field={field("trunks")}
               title="VLANs (tagged)"

@@ -337,14 +337,7 @@ export function ControllerForm({ node }: Props) {
         ]}
         onChange={(word) => setOption(node, "kind", word === "learning" ? undefined : word)}
       />
-      <TextField
-        field="options.port"
-        title="Controller port"
-        value={textOf(node.options, "port")}
-        placeholder="6633"
-        check={units.whole(1, 65535)}
-        onChange={(text) => setOption(node, "port", wholeOrText(text))}
-      />
+      <Option node={node} word="port" title="Controller port" check={units.whole(1, 65535)} placeholder="6633" whole />
       <Choice
         field="options.protocol"
         title="Protocol"
