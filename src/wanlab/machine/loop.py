@@ -121,20 +121,32 @@ class RealLoop:
 
     def _send_outgoing(self) -> None:
         while self._outgoing:
-            try:
-                sent = self._pipes.to_agent.send(self._outgoing)
-            except BlockingIOError:
+            data = send(self._pipes.to_agent, self._outgoing, len(self._outgoing))
+            if not data:
                 return
-            except OSError:
-                raise ConnectionClosed from None
-            data = bytes(self._outgoing[:sent])
-            del self._outgoing[:sent]
             if self.on_sent is not None:
                 self.on_sent(data)
 
     def close(self) -> None:
         self._selector.close()
         self._pipes.close()
+
+
+def send(end: socket.socket, outgoing: bytearray, max_bytes: int) -> bytes:
+    """Send the beginning of `outgoing`, remove it from there, and return it.
+
+    Return b"" if the other end must read first. ConnectionClosed if it is closed.
+    """
+    try:
+        with memoryview(outgoing) as queued, queued[:max_bytes] as beginning:
+            sent = end.send(beginning)
+    except BlockingIOError:
+        return b""
+    except OSError:
+        raise ConnectionClosed from None
+    data = bytes(outgoing[:sent])
+    del outgoing[:sent]
+    return data
 
 
 def receive(end: socket.socket) -> bytes:

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ..interruption import Interruption
-from ..loop import ConnectionClosed, Pipes, receive
+from ..loop import ConnectionClosed, Pipes, receive, send
 from .calendar import Calendar
 
 # A program may print without end while no time passes. More than this is delivered before it does.
@@ -243,14 +243,9 @@ class VirtualLoop:
             return
         if self._calendar.next_event_ns <= self.now_ns or self._has_unread_data():
             return
-        try:
-            sent = self._pipes.to_agent.send(self._outgoing[:MAX_SEND_BYTES])
-        except BlockingIOError:
+        data = send(self._pipes.to_agent, self._outgoing, MAX_SEND_BYTES)
+        if not data:
             return  # the kernel reads first; the rest is sent when it next waits
-        except OSError:
-            raise ConnectionClosed from None
-        data = bytes(self._outgoing[:sent])
-        del self._outgoing[:sent]
         if self.on_sent is not None:
             self.on_sent(data)
         self._calendar.expect_event_now()
