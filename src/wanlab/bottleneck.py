@@ -30,6 +30,14 @@ FRAME_BYTES = 1514
 """The size of a full packet with its Ethernet header, which a link's shaper counts too."""
 QUEUE_PORT = "s1-eth1"
 """The port with the queue of the bottleneck."""
+RECOVERY_OF_2000 = {
+    "net.ipv4.tcp_sack": "0",
+    "net.ipv4.tcp_dsack": "0",
+    "net.ipv4.tcp_recovery": "0",
+    "net.ipv4.tcp_early_retrans": "0",
+    "net.ipv4.tcp_frto": "0",
+}
+"""Sysctls with which losses are found by three duplicate acknowledgements or a timeout."""
 
 
 class Programs(Protocol):

@@ -5,19 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from wanlab import Design, Flows, Queues, Run, experiment, ping
-from wanlab.bottleneck import QUEUE_PORT, bottleneck, listen
+from wanlab.bottleneck import QUEUE_PORT, RECOVERY_OF_2000, bottleneck, listen
 
 PAGE_BYTES = 177_669
 """The page of the assignment's starter code."""
-RENO_OF_2000 = {
-    "net.ipv4.tcp_congestion_control": "reno",
-    "net.ipv4.tcp_sack": "0",
-    "net.ipv4.tcp_dsack": "0",
-    "net.ipv4.tcp_recovery": "0",
-    "net.ipv4.tcp_early_retrans": "0",
-    "net.ipv4.tcp_frto": "0",
-}
-"""Losses are found by three duplicate acknowledgements or a timeout."""
+RENO_OF_2000 = {"net.ipv4.tcp_congestion_control": "reno", **RECOVERY_OF_2000}
 
 
 @experiment(

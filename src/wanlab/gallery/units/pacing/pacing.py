@@ -3,18 +3,10 @@
 import numpy as np
 
 from wanlab import Design, Flows, Ports, Run, experiment, units
-from wanlab.bottleneck import QUEUE_PORT, bottleneck, listen
+from wanlab.bottleneck import QUEUE_PORT, RECOVERY_OF_2000, bottleneck, listen
 
 WHOLE_ROUND_TRIP = {"net.ipv4.tcp_pacing_ss_ratio": "100", "net.ipv4.tcp_pacing_ca_ratio": "100"}
 """A window is spread over the whole round trip. By default, Linux is faster."""
-RENO_OF_2000 = {
-    "net.ipv4.tcp_sack": "0",
-    "net.ipv4.tcp_dsack": "0",
-    "net.ipv4.tcp_recovery": "0",
-    "net.ipv4.tcp_early_retrans": "0",
-    "net.ipv4.tcp_frto": "0",
-}
-"""Losses are found by three duplicate acknowledgements or a timeout."""
 
 
 @experiment(
@@ -42,7 +34,7 @@ def pacing(
     limit = run.buffer_bytes(buffer, rate=rate, rtt=path_rtt)
     sysctls = {
         **(WHOLE_ROUND_TRIP if pace == "whole" else {}),
-        **(RENO_OF_2000 if recovery == "2000" else {}),
+        **(RECOVERY_OF_2000 if recovery == "2000" else {}),
     }
     topology = bottleneck(rate, [path_rtt], {"kind": "fifo", "limit": limit})
     with run.network(topology, sysctls=sysctls) as net:
