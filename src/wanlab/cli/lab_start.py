@@ -62,17 +62,7 @@ def start(
     if at is not None:
         start_at.steps_before(unit, at)  # before any file is written
     home = (folder or Path(unit.folder.name)).resolve()
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        student_files.install(home, catalog.with_labs(unit))
-        (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
-        for written_outside in ("mininet", hand_in.COMMANDS):
-            # A replay has only the files that existed at the start.
-            (home / hand_in.TRANSCRIPTS / written_outside).touch()
-    except OSError as error:
-        raise WanlabError(
-            f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
-        ) from None
+    _install_files(home, unit)
     drawn_topology = student_files.student_topology(home, unit)
     session = hand_in.new_session(home) if clock == "virtual" else None
     if at is not None:
@@ -86,6 +76,21 @@ def start(
             network.record_session(session)
     with network if started is not None else nullcontext():
         return _run(unit, network, started, home, drawn_topology, seed, without_tmux=without_tmux)
+
+
+def _install_files(home: Path, unit: Unit) -> None:
+    """Write the files that a unit begins with. WanlabError if the folder cannot be written."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        student_files.install(home, catalog.with_labs(unit))
+        (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
+        for written_outside in ("mininet", hand_in.COMMANDS):
+            # A replay has only the files that existed at the start.
+            (home / hand_in.TRANSCRIPTS / written_outside).touch()
+    except OSError as error:
+        raise WanlabError(
+            f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
+        ) from None
 
 
 def _start_at(

@@ -164,15 +164,14 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         "",
         *_table(("unit", "seeds", "kernel", "numbers", *VERDICTS), table),
     )
-    outside = [_outside(reports[name], numbers) for name, numbers in known.items()]
-    lines = [line for unit in outside for line in unit]
-    if lines:
+    outside = [line for name, numbers in known.items() for line in _outside(reports[name], numbers)]
+    if outside:
         yield from (
             "",
             "The numbers that are *outside* (the units' sections give the reasons):",
             "",
         )
-        yield from lines
+        yield from outside
 
 
 def _count_verdicts(numbers: Iterable[NumberDistribution]) -> Mapping[str, int]:
