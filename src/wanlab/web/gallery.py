@@ -20,6 +20,7 @@ from .gallery_protocol import Gallery, GalleryFigure, GalleryPrediction, Gallery
 from .limits import ClassRules
 from .protocol import FilesPush, MessagePush
 from .push import Push
+from .running_tasks import RunningTasks
 
 if TYPE_CHECKING:
     from wanlab.gallery.judgement import JudgedPrediction
@@ -44,7 +45,7 @@ class GalleryRuns:
         self._running = ""
         self._progress = ""
         self._is_cancelled = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = RunningTasks()
 
     def snapshot(self) -> Gallery:
         """Return all figures with what was measured of them in the working folder.
@@ -117,9 +118,7 @@ class GalleryRuns:
         except OSError as error:
             self._end()
             raise WanlabError(f"cannot run {unit.name}: {error}") from None
-        task = asyncio.create_task(self._follow(unit.name, self._process))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._follow(unit.name, self._process))
 
     async def _follow(self, name: str, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import inspect
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
 from .queue_charts import QueueCharts
 from .run_plan import RunPlan
+from .running_tasks import RunningTasks
 from .session import NetworkSession
 from .session_files import SessionFiles
 from .slow_motion import SlowMotion
@@ -92,10 +93,10 @@ class Laboratory:
         self.session.terminals.list.on_command.append(self._hand_ins.note_command)
         self._settings = TerminalSettings(self.session, self.editor, self.broadcast)
         self._queue_charts = QueueCharts(self.session, self.broadcast)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._spawn(self.lessons.read_catalog())
-        self._spawn(self._check_stalls())
-        self._spawn(self._preload())
+        self._tasks = RunningTasks()
+        self._tasks.start(self.lessons.read_catalog())
+        self._tasks.start(self._check_stalls())
+        self._tasks.start(self._preload())
         self._handlers = self._handlers_by_command()
 
     def _handlers_by_command(self) -> dict[type, Handler]:
@@ -139,11 +140,6 @@ class Laboratory:
             commands.LessonCommand: self._lesson,
             commands.GalleryCommand: self.gallery.perform,
         }
-
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _preload(self) -> None:
         """Load libraries for curves, which takes a second, once the page has had time to open."""
@@ -225,8 +221,7 @@ class Laboratory:
 
     async def close(self) -> None:
         """Stop the network and keep unsaved work for the next server."""
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         self.editor.write_draft()
         self.lessons.cancel_report()
         self.gallery.cancel()
@@ -270,7 +265,7 @@ class Laboratory:
         branch = self.branches.begin(plan)
         self.session.start(branch, is_paced=document.preferences.pace == "real")
         self.branches.push()
-        self._spawn(self._note_running())
+        self._tasks.start(self._note_running())
 
     async def _history(
         self, command: commands.HistoryCommand, by: str = ""

@@ -35,6 +35,7 @@ from .protocol import (
 )
 from .push import Push
 from .run_plan import RunPlan
+from .running_tasks import RunningTasks
 
 PROGRESS = "progress.json"
 RESULTS = "results"
@@ -79,7 +80,7 @@ class Lessons:
         self._report_step = ""
         self._checking = ""
         self._worker: asyncio.subprocess.Process | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = RunningTasks()
 
     # -- the course -------------------------------------------------------------------------------
 
@@ -360,9 +361,7 @@ class Lessons:
         )
         self._reported_unit, self._report_step = unit.name, ""
         self.push()
-        task = asyncio.create_task(self._follow_report(unit, self._worker))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._follow_report(unit, self._worker))
 
     async def _follow_report(self, unit: Unit, worker: asyncio.subprocess.Process) -> None:
         assert worker.stdout is not None

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from . import commands, protocol
 from .broadcast import Browser
 from .laboratory import Laboratory
+from .running_tasks import RunningTasks
 
 DECODER: msgspec.json.Decoder[commands.Command] = msgspec.json.Decoder(
     Union[commands.COMMANDS]  # noqa: UP007
@@ -30,16 +31,14 @@ async def live_socket(socket: WebSocket) -> None:
     browser = laboratory.broadcast.connect()
     browser.send(laboratory.state(browser.name))
     sender = asyncio.create_task(_send_messages(socket, browser))
-    tasks: set[asyncio.Task[None]] = set()
+    tasks = RunningTasks()
     try:
         while not browser.is_lost:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
                 break
             text = message.get("text") or message.get("bytes") or ""
-            task = asyncio.create_task(_perform(laboratory, browser, text))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            tasks.start(_perform(laboratory, browser, text))
     except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
         pass  # the browser, or the server, ends the connection
     finally:

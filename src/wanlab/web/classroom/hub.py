@@ -22,6 +22,7 @@ from wanlab.labs import catalog
 
 from ..auth import ServerAddress
 from ..folder import write_atomically
+from ..running_tasks import RunningTasks
 from .front import ServeConnection
 from .messages import Status
 from .roster import Participant, Roster, cookie_of
@@ -102,7 +103,7 @@ class Hub:
         self._temporary = _temporary_folder(roster.folder)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(PRELOADED))
-        self._ended: set[asyncio.Task[None]] = set()
+        self._ending = RunningTasks()
         self._state = roster.folder / ".wanlab" / STATE
         saved = _read_state(self._state)
         self.seats = {
@@ -178,9 +179,7 @@ class Hub:
         process, seat.process = seat.process, None
         seat.status = msgspec.structs.replace(seat.status, browsers=0, phase="stopped", nodes=0)
         if process is not None:
-            task = asyncio.get_running_loop().create_task(process.close())
-            self._ended.add(task)
-            task.add_done_callback(self._ended.discard)
+            self._ending.start(process.close())
 
     def _reason_against(self, asking: Seat) -> str:
         """Return why a network of a student must not start now, or ""."""
@@ -224,7 +223,7 @@ class Hub:
         """End all processes and their networks."""
         processes = [seat.process for seat in self.seats.values() if seat.process is not None]
         await asyncio.gather(*(process.close() for process in processes))
-        await asyncio.gather(*self._ended)
+        await self._ending.wait()
         self.save()
         shutil.rmtree(self._temporary, ignore_errors=True)
 

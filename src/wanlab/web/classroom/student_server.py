@@ -27,6 +27,7 @@ from ..auth import AuthMiddleware, ServerAddress
 from ..connections import LimitedProtocol
 from ..laboratory import Laboratory
 from ..limits import ClassRules, FolderLimit
+from ..running_tasks import RunningTasks
 from ..server import configuration
 from . import messages
 from .messages import Admitted, Ask, HandedIn, Serve, Status, StopNetwork, UnitState
@@ -73,7 +74,7 @@ class _StudentServer:
         self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
         self._last: Status | None = Status()
         """The last status that was sent to the hub."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = RunningTasks()
 
     async def serve(self) -> None:
         loop = asyncio.get_running_loop()
@@ -120,16 +121,11 @@ class _StudentServer:
         message, file = received
         match message:
             case Serve(received=data) if file is not None:
-                self._spawn(self._serve_connection(file, data))
+                self._tasks.start(self._serve_connection(file, data))
             case StopNetwork():
-                self._spawn(self._stop("the teacher has stopped the network"))
+                self._tasks.start(self._stop("the teacher has stopped the network"))
             case Admitted():
                 self._answers.put_nowait(message)
-
-    def _spawn(self, work: asyncio._CoroutineLike[None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _serve_connection(self, file: int, received: bytes) -> None:
         connection = socket.socket(fileno=file)
