@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from wanlab import text_table
 from wanlab.machine.embedded.image import DEFAULT_KERNEL
 
 from .figure import Figure
@@ -25,12 +26,12 @@ figures differ. `./dev bench fidelity --kernel 7.3 --table` measures them and wr
 <!-- /origin -->
 """
 TITLES = {"aqm": "Active queue management"}
-HEAD = "| effect | by | theory | measured | error | accepted, because |\n|---|---|---|---|---|---|"
+HEADS = ("effect", "by", "theory", "measured", "error", "accepted, because")
 
 
 def markdown(figures: Sequence[Figure]) -> str:
     """Return the figures as a Markdown table."""
-    return "\n".join([HEAD, *map(_row, figures)])
+    return "\n".join(text_table.markdown(HEADS, map(_cells, figures)))
 
 
 def refresh(groups: Mapping[str, Sequence[Figure]], origin: str, page: Path = PAGE) -> None:
@@ -57,14 +58,14 @@ def compare(
     """Write the figures of another kernel beside the default kernel's, which `default_page` contains."""
     text = page.read_text(encoding="utf-8") if page.exists() else KERNELS_HEAD
     known = dict(_measured(default_page.read_text(encoding="utf-8")))
-    head = f"| effect | theory | {DEFAULT_KERNEL} | {kernel} | accepted |\n|---|---|---|---|---|"
+    heads = ("effect", "theory", DEFAULT_KERNEL, kernel, "accepted")
     for name, figures in groups.items():
         if f"<!-- {name} -->" not in text:
             text += (
                 f"\n## {TITLES.get(name, name.capitalize())}\n\n<!-- {name} -->\n<!-- /{name} -->\n"
             )
-        rows = [_row_beside(figure, known.get(figure.effect, "-")) for figure in figures]
-        text = _put(text, name, "\n".join([head, *rows]))
+        rows = [_cells_beside(figure, known.get(figure.effect, "-")) for figure in figures]
+        text = _put(text, name, "\n".join(text_table.markdown(heads, rows)))
     page.write_text(_put(text, "origin", _wrapped(origin)), encoding="utf-8")
 
 
@@ -72,15 +73,15 @@ def _measured(text: str) -> Iterator[tuple[str, str]]:
     """Yield each effect in a page's tables with the cell of its measured value."""
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == HEAD.splitlines()[0].count("|") - 1:
+        if line.startswith("|") and len(cells) == len(HEADS):
             yield cells[0], cells[3]
 
 
-def _row_beside(figure: Figure, default: str) -> str:
-    cells = [cell.strip() for cell in _row(figure).strip("|").split("|")]
-    measured = f"**{cells[3]}**" if cells[3] != default else cells[3]
-    accepted = cells[5] if not figure.is_met else cells[5].partition(":")[0]
-    return f"| {' | '.join((cells[0], cells[2], default, measured, accepted))} |"
+def _cells_beside(figure: Figure, default: str) -> tuple[str, ...]:
+    effect, _, theory, measured, _, accepted = _cells(figure)
+    measured = f"**{measured}**" if measured != default else measured
+    accepted = accepted if not figure.is_met else accepted.partition(":")[0]
+    return (effect, theory, default, measured, accepted)
 
 
 def _put(text: str, name: str, content: str) -> str:
@@ -91,13 +92,13 @@ def _put(text: str, name: str, content: str) -> str:
     return between.sub(lambda _: f"{begin}\n{content}\n{end}", text)
 
 
-def _row(figure: Figure) -> str:
+def _cells(figure: Figure) -> tuple[str, str, str, str, str, str]:
     error = "" if figure.error is None else f"{100 * figure.error:+.2f} %".replace("-0.00", "0.00")
     unit = f" {figure.unit}" if figure.unit else ""
     accepted = f"{number(figure.least)} to {number(figure.most)}"
     if not figure.is_met:
         accepted = f"**not met**: {figure.flaws or accepted}"
-    cells = (
+    return (
         figure.effect,
         figure.origin,
         number(figure.theory) + unit,
@@ -105,7 +106,6 @@ def _row(figure: Figure) -> str:
         error.replace("+0.00", "0.00"),
         f"{accepted}: {figure.reason}" if figure.reason else accepted,
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def number(value: float) -> str:
