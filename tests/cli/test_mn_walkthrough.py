@@ -171,6 +171,7 @@ def test_the_walkthrough_prints_the_golden_output(
     golden("mininet/walkthrough.txt", "\n".join(texts))
 
 
+@pytest.mark.long
 def test_the_same_session_prints_the_same_bytes(wanlab: Any) -> None:
     session = Session(
         "", "--link tc,bw=20,loss=5", ("pingallfull", "iperf", "h1 ping -c 20 h2", "dump")

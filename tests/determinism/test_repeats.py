@@ -77,6 +77,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert_same(run())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cpu", sorted(os.sched_getaffinity(0))[:2])
 def test_any_cpu_gives_the_same_bytes(cpu: int) -> None:
     with on_cpu(cpu):

@@ -242,6 +242,7 @@ def test_a_failed_write_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [page]
 
 
+@pytest.mark.long
 def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wanlab.sweep import workers
 

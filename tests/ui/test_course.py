@@ -42,6 +42,7 @@ links:
 """
 
 
+@pytest.mark.long
 def test_the_graph_of_concurrent_senders_opens_beside_mininets_prompt(
     student: Student, server: Server
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
     student.picture("docked after a reload")
 
 
+@pytest.mark.long
 def test_plot_q_opens_the_chart_of_the_queue_beside_its_terminal(
     student: Student, server: Any
 ) -> None:

@@ -109,6 +109,7 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     expect(failed).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_branch_continues_with_another_queue_and_both_are_in_one_chart(
     student: Student, server: Server
 ) -> None:
