@@ -78,16 +78,16 @@ class PacketEvents(EventSampler):
         new, self._new = self._new, []
         return new
 
-    def process(self, found: dict[str, Events]) -> None:
+    def process(self, batch: dict[str, Events]) -> None:
         merged = sorted(
             (order, row, name)
-            for name, events in found.items()
+            for name, events in batch.items()
             for row, order in enumerate(events.order.tolist())
         )
-        times = {name: self.times_ns(events).tolist() for name, events in found.items()}
+        times = {name: self.times_ns(events).tolist() for name, events in batch.items()}
         reasons = self.symbols(FREED)
         for _, row, name in merged:
-            events = found[name]
+            events = batch[name]
             address, time_ns = int(events.fields["skbaddr"][row]), times[name][row]
             if name == FREED:
                 waiting = self._waiting.pop(address, None)
@@ -132,8 +132,8 @@ class KernelEvents(EventSampler):
     def events(self) -> dict[str, str]:
         return {self._event: self._condition}
 
-    def process(self, found: dict[str, Events]) -> None:
-        self._count += len(found[self._event].order)
+    def process(self, batch: dict[str, Events]) -> None:
+        self._count += len(batch[self._event].order)
 
     def drain(self) -> int:
         """Return how many events have arrived since the last call."""

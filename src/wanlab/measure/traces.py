@@ -47,7 +47,7 @@ class EventSampler:
         self._shift_ns = 0
 
     def prepare(self, network: Network) -> None:
-        """All of wanlab's kernels have these trace points."""
+        """Check nothing: all of wanlab's kernels have these trace points."""
 
     def sources(self) -> Sequence[Source]:
         return []
@@ -75,12 +75,13 @@ class EventSampler:
     def process_all(self) -> None:
         """Process the events that have arrived since the last call."""
         if self._pages:
-            found = decode(b"".join(self._pages), self._formats)
+            batch = decode(b"".join(self._pages), self._formats)
             self._pages.clear()
             self._bytes = 0
-            self.process(found)
+            self.process(batch)
 
-    def process(self, found: dict[str, Events]) -> None:
+    def process(self, batch: dict[str, Events]) -> None:
+        """Process the events of one batch, by the names that `events` returns."""
         raise NotImplementedError
 
     def times_ns(self, events: Events) -> Array:
@@ -94,7 +95,13 @@ class EventSampler:
         return [f"{name}: {count} events were lost" for count in lost if count]
 
     def symbols(self, event: str) -> dict[int, str]:
+        """Return the names that the kernel prints for values of an event's fields."""
         return dict(self._formats[event].symbols)
+
+    def reasons(self, numbers: Array) -> list[str]:
+        """Return the kernel's names for the reasons of `skb:kfree_skb`."""
+        names = self.symbols(FREED)
+        return [names.get(number, str(number)) for number in numbers.tolist()]
 
 
 # -- TCP --------------------------------------------------------------------------------------------
@@ -108,7 +115,7 @@ class OfNodes(EventSampler):
         self._nodes = nodes
         self._node_of: dict[str, str] = {}
         self._network: Network | None = None
-        self._found: list[EventColumns] = []
+        self._kept: list[EventColumns] = []
 
     def prepare(self, network: Network) -> None:
         self._network = network
@@ -130,18 +137,19 @@ class OfNodes(EventSampler):
                     self._node_of.setdefault(text, node)
 
     def keep(self, columns: EventColumns) -> None:
-        self._found.append(columns)
+        """Keep the events of one batch for `tables_named`."""
+        self._kept.append(columns)
 
     def tables_named(self, name: str) -> dict[str, Table]:
         """Return the kept events of the chosen nodes as one table."""
-        flows = [flow for columns in self._found for flow in columns["flow"]]
-        nodes = [self._node_of.get(_local(flow), "") for flow in flows]
+        flows = [flow for batch in self._kept for flow in batch["flow"]]
+        nodes = [self._node_of.get(_local_address(flow), "") for flow in flows]
         is_chosen = np.array([node != "" for node in nodes], dtype=bool)
         if not is_chosen.any():
             return {}
         columns: Columns = {}
-        for column in self._found[0]:
-            parts = [found[column] for found in self._found]
+        for column in self._kept[0]:
+            parts = [batch[column] for batch in self._kept]
             arrays = [part for part in parts if isinstance(part, np.ndarray)]
             if arrays:
                 columns[column] = np.concatenate(arrays)
@@ -161,8 +169,8 @@ class Acks(OfNodes):
     def events(self) -> dict[str, str]:
         return {"tcp/tcp_probe": ""}
 
-    def process(self, found: dict[str, Events]) -> None:
-        events = found["tcp/tcp_probe"]
+    def process(self, batch: dict[str, Events]) -> None:
+        events = batch["tcp/tcp_probe"]
         fields = events.fields
         self.keep(
             {
@@ -190,8 +198,8 @@ class Retransmissions(OfNodes):
     def events(self) -> dict[str, str]:
         return {"tcp/tcp_retransmit_skb": ""}
 
-    def process(self, found: dict[str, Events]) -> None:
-        events = found["tcp/tcp_retransmit_skb"]
+    def process(self, batch: dict[str, Events]) -> None:
+        events = batch["tcp/tcp_retransmit_skb"]
         fields = events.fields
         # IPv4 addresses are there in both forms; the IPv6 form is used for all of them.
         flows = [
@@ -223,22 +231,23 @@ def _numbers(values: Array) -> Array:
 def _flows(local: Array, remote: Array) -> list[str]:
     """Return the names of flows from struct sockaddr_in or sockaddr_in6 of both ends."""
     known: dict[tuple[bytes, bytes], str] = {}
-    found = []
+    names = []
     for ends in zip(local.tolist(), remote.tolist(), strict=True):
         name = known.get(ends)
         if name is None:
-            name = known[ends] = flow_name(*_end(ends[0]), *_end(ends[1]))
-        found.append(name)
-    return found
+            name = known[ends] = flow_name(*_address_and_port(ends[0]), *_address_and_port(ends[1]))
+        names.append(name)
+    return names
 
 
-def _end(raw: bytes) -> tuple[str, int]:
+def _address_and_port(raw: bytes) -> tuple[str, int]:
+    """Parse struct sockaddr_in or sockaddr_in6."""
     family = int.from_bytes(raw[:2], "little")
     address = raw[4:8] if family == socket.AF_INET else raw[8:24]
     return address_text(family, address), int.from_bytes(raw[2:4], "big")
 
 
-def _local(flow: str) -> str:
+def _local_address(flow: str) -> str:
     """Return the address of the sender of a flow."""
     return flow.partition(" > ")[0].rpartition(":")[0].strip("[]")
 
@@ -246,6 +255,8 @@ def _local(flow: str) -> str:
 # -- ports ------------------------------------------------------------------------------------------
 
 QUEUED, LEFT, FREED = "net/net_dev_queue", "net/net_dev_start_xmit", "skb/kfree_skb"
+# The numbers of these kinds of events in `_PortEvents`. _NOTHING: no later event of the packet yet.
+_NOTHING, _QUEUED, _LEFT, _FREED = -1, 0, 1, 2
 
 
 class Sojourns(EventSampler):
@@ -276,48 +287,71 @@ class Sojourns(EventSampler):
         ours = " || ".join(f'name == "{name}"' for name in self._ports)
         return {QUEUED: ours, LEFT: ours, FREED: ""}
 
-    def process(self, found: dict[str, Events]) -> None:
-        queued, left, freed = found[QUEUED], found[LEFT], found[FREED]
-        before = self._waiting
-        kinds = [(queued, 0), (left, 1), (freed, 2)]
-        address = np.concatenate([before.address, *(e.fields["skbaddr"] for e, _ in kinds)])
-        # Packets that were waiting before this batch come before all events in it.
-        order = np.concatenate(
-            [np.arange(-len(before.address), 0), *(events.order for events, _ in kinds)]
+    def process(self, batch: dict[str, Events]) -> None:
+        """Pair each packet's arrival at a port with the next event of the same packet.
+
+        The next event says how the packet left the port. If it is another arrival, the packet has
+        been segmented. If there is none, the packet still waits, and the next batch may have it.
+        """
+        events = self._sorted_events(batch)
+        is_arrival = events.kind == _QUEUED
+        has_next = _next(events.address, 0) == events.address
+        has_next[-1:] = False
+        next_kind = np.where(has_next, _next(events.kind, _NOTHING), _NOTHING)
+        was_dropped = is_arrival & (next_kind == _FREED)
+        self._left.append(events.stays(is_arrival & (next_kind == _LEFT)))
+        self._dropped.append(
+            (events.stays(was_dropped), self.reasons(_next(events.reason, 0)[was_dropped]))
         )
-        kind = np.concatenate(
-            [np.zeros(len(before.address)), *(np.full(len(e.order), k) for e, k in kinds)]
-        )
-        times = np.concatenate([before.since_ns, *(self.times_ns(e) for e, _ in kinds)])
-        none = np.zeros(len(left.order) + len(freed.order), dtype=np.int64)
-        size = np.concatenate([before.size, queued.fields["len"].astype(np.int64), none])
+        self._unmatched += int(np.count_nonzero(is_arrival & (next_kind == _QUEUED)))
+        self._waiting = events.stays(is_arrival & (next_kind == _NOTHING))
+
+    def _sorted_events(self, batch: dict[str, Events]) -> _PortEvents:
+        """Return the events of a batch, those of each packet together and in the order of time.
+
+        The arrivals of packets that wait since an earlier batch come before all events of this one.
+        """
+        waiting, queued = self._waiting, batch[QUEUED]
         index_of = {name: index for index, name in enumerate(self._ports)}
-        indexes = np.array([index_of[name] for name in queued.texts["name"]], dtype=np.int64)
-        port = np.concatenate([before.port, indexes, none])
-        reason = np.concatenate(
-            [
-                np.zeros(len(address) - len(freed.order), dtype=np.int64),
-                freed.fields["reason"].astype(np.int64),
-            ]
+        ports = np.array([index_of[name] for name in queued.texts["name"]], dtype=np.int64)
+        count = len(waiting.address)
+        none = np.zeros(count, dtype=np.int64)
+        parts = (
+            _PortEvents(
+                np.arange(-count, 0),
+                np.full(count, _QUEUED),
+                waiting.address,
+                waiting.since_ns,
+                waiting.size,
+                waiting.port,
+                none,
+            ),
+            self._port_events(_QUEUED, queued, size=_numbers(queued.fields["len"]), port=ports),
+            self._port_events(_LEFT, batch[LEFT]),
+            self._port_events(_FREED, batch[FREED], reason=_numbers(batch[FREED].fields["reason"])),
         )
-        # Sort the events of each packet together, in the order they happened.
-        sort = np.lexsort((order, address))
-        same = np.append(address[sort][1:] == address[sort][:-1], False)
-        is_queued = kind[sort] == 0
-        next_kind = np.append(kind[sort][1:], -1)
-        since, until = times[sort], np.append(times[sort][1:], 0)
+        return _PortEvents.joined(parts).sorted()
 
-        def packets(which: Array) -> _Packets:
-            chosen = sort[which]
-            return _Packets(address[chosen], since[which], size[chosen], port[chosen], until[which])
-
-        self._left.append(packets(is_queued & same & (next_kind == 1)))
-        was_dropped = is_queued & same & (next_kind == 2)
-        names = self.symbols(FREED)
-        reasons = np.append(reason[sort][1:], 0)[was_dropped].tolist()
-        self._dropped.append((packets(was_dropped), [names.get(r, str(r)) for r in reasons]))
-        self._unmatched += int(np.count_nonzero(is_queued & same & (next_kind == 0)))
-        self._waiting = packets(is_queued & ~same)
+    def _port_events(
+        self,
+        kind: int,
+        events: Events,
+        *,
+        size: Array | None = None,
+        port: Array | None = None,
+        reason: Array | None = None,
+    ) -> _PortEvents:
+        """Return events of one kind; columns that this kind does not have are 0."""
+        none = np.zeros(len(events.order), dtype=np.int64)
+        return _PortEvents(
+            events.order,
+            np.full(len(events.order), kind),
+            events.fields["skbaddr"],
+            self.times_ns(events),
+            none if size is None else size,
+            none if port is None else port,
+            none if reason is None else reason,
+        )
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         warnings = list(super().ended(lost))
@@ -332,20 +366,20 @@ class Sojourns(EventSampler):
     def tables(self) -> dict[str, Table]:
         self.process_all()
         left = _Packets.joined(self._left)
-        dropped = _Packets.joined([waiting for waiting, _ in self._dropped])
+        dropped = _Packets.joined([packets for packets, _ in self._dropped])
         tables = {}
         if len(left.address):
             columns, _ = self._columns(left)
             tables["sojourn"] = Table.of(columns)
         if len(dropped.address):
             columns, order = self._columns(dropped)
-            reasons = [reason for _, part in self._dropped for reason in part]
+            reasons = [reason for _, of_batch in self._dropped for reason in of_batch]
             columns["reason"] = [reasons[index] for index in order.tolist()]
             tables["queue_drop"] = Table.of(columns)
         return tables
 
     def _columns(self, packets: _Packets) -> tuple[Columns, Array]:
-        """Return columns in the order in which the packets left."""
+        """Return columns in the order in which the packets left, and that order as indexes."""
         order = np.lexsort((packets.since_ns, packets.until_ns))
         columns: Columns = {
             "time_ns": packets.until_ns[order],
@@ -358,24 +392,63 @@ class Sojourns(EventSampler):
 
 @dataclass(frozen=True)
 class _Packets:
-    """Packets that reached a port, as columns."""
+    """Packets that reached a port, as columns: one row for each stay of a packet at a port."""
 
     address: Array
+    """In the machine's memory, by which the events of a packet recognise it."""
     since_ns: Array
     size: Array
     port: Array
+    """The index of the port."""
     until_ns: Array
+    """When the packet left or was dropped; without meaning while it waits."""
 
     @classmethod
     def joined(cls, parts: Sequence[_Packets]) -> _Packets:
         nothing = np.empty(0, dtype=np.int64)
         none = cls(nothing.astype(np.uint64), nothing, nothing, nothing, nothing)
-        return cls(
-            *(
-                np.concatenate([getattr(part, field.name) for part in (none, *parts)])
-                for field in fields(cls)
-            )
-        )
+        return cls(*_concatenated(cls, (none, *parts)))
+
+
+@dataclass(frozen=True)
+class _PortEvents:
+    """Events of packets at ports, as columns."""
+
+    order: Array
+    """The position in the kernel's ring."""
+    kind: Array
+    """_QUEUED, _LEFT or _FREED."""
+    address: Array
+    time_ns: Array
+    size: Array
+    port: Array
+    reason: Array
+    """The number of the reason for a drop."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[_PortEvents]) -> _PortEvents:
+        return cls(*_concatenated(cls, parts))
+
+    def sorted(self) -> _PortEvents:
+        """Return the events by address, and for each address by their order."""
+        rows = np.lexsort((self.order, self.address))
+        return _PortEvents(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def stays(self, rows: Array) -> _Packets:
+        """Return the packets of these rows, each from its event until the event in the next row."""
+        until_ns = _next(self.time_ns, 0)
+        columns = (self.address, self.time_ns, self.size, self.port, until_ns)
+        return _Packets(*(column[rows] for column in columns))
+
+
+def _concatenated(cls: type[_Packets | _PortEvents], parts: Sequence[object]) -> list[Array]:
+    """Return each column of a class, from all parts."""
+    return [np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)]
+
+
+def _next(column: Array, last: int) -> Array:
+    """Return for each row the value of the next row; `last` for the last row."""
+    return np.append(column[1:], np.array([last], dtype=column.dtype))[: len(column)]
 
 
 class Drops(EventSampler):
@@ -383,26 +456,26 @@ class Drops(EventSampler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: list[tuple[Array, list[str], Array]] = []
+        self._kept: list[tuple[Array, list[str], Array]] = []
+        """For each batch: the times, reasons and protocols of its drops."""
 
     def events(self) -> dict[str, str]:
         return {FREED: "protocol != 0"}  # without the kernel's own messages
 
-    def process(self, found: dict[str, Events]) -> None:
-        events = found[FREED]
-        names = self.symbols(FREED)
-        reasons = [names.get(r, str(r)) for r in events.fields["reason"].tolist()]
-        self._found.append((self.times_ns(events), reasons, _numbers(events.fields["protocol"])))
+    def process(self, batch: dict[str, Events]) -> None:
+        events = batch[FREED]
+        reasons = self.reasons(events.fields["reason"])
+        self._kept.append((self.times_ns(events), reasons, _numbers(events.fields["protocol"])))
 
     def tables(self) -> dict[str, Table]:
         self.process_all()
-        if not any(len(times) for times, _, _ in self._found):
+        if not any(len(times) for times, _, _ in self._kept):
             return {}
         columns: Columns = {
-            "time_ns": np.concatenate([times for times, _, _ in self._found]),
-            "reason": [reason for _, reasons, _ in self._found for reason in reasons],
+            "time_ns": np.concatenate([times for times, _, _ in self._kept]),
+            "reason": [reason for _, reasons, _ in self._kept for reason in reasons],
             "protocol": [
-                f"0x{number:04x}" for _, _, numbers in self._found for number in numbers.tolist()
+                f"0x{number:04x}" for _, _, numbers in self._kept for number in numbers.tolist()
             ],
         }
         return {"drop": Table.of(columns)}
