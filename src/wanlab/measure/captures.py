@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,17 +32,24 @@ WHOLE_PACKET = 262_144
 RING_BYTES = 32 << 20
 MAX_BYTES = 1 << 30
 SECOND_NS = 1_000_000_000
+STATISTICS_BYTES = 64
+"""Space in the file that is kept free for the statistics of each port."""
+OVERHEAD_BYTES = 48
+"""The space that a packet takes in the file besides its data, at most."""
 
-# struct tpacket3_hdr: next, seconds, ns, captured, length, status, where it begins; tag at 36.
+# struct tpacket3_hdr (linux/if_packet.h): offset of the next packet, seconds, ns, captured length,
+# original length, status, offset of the data; further on, the VLAN tag and its type.
 _PACKET = struct.Struct("=IIIIIIH")
 _TAG_AT, _TAG = 32, struct.Struct("=IH")
 _DIRECTION_AT = 48 + 10  # sll_pkttype of the struct sockaddr_ll that follows
-_OUTGOING = 4
-_VLAN_VALID, _VLAN_TYPE_VALID = 1 << 4, 1 << 6  # TP_STATUS_...
+_OUTGOING = 4  # PACKET_OUTGOING
+_VLAN_VALID, _VLAN_TYPE_VALID = 1 << 4, 1 << 6  # TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID
 _ADDRESSES_BYTES = 12
-_VLAN_TYPE = 0x8100
+_VLAN_TYPE = 0x8100  # IEEE 802.1Q
 
 Packet = tuple[int, int, int, int, bytes]
+"""Time in ns since 1970, interface, direction, original length, captured data: what
+`PcapngFile.write` takes."""
 
 
 class Capture:
@@ -87,6 +95,7 @@ class Capture:
         self._writer: PcapngFile | None = None
         self._batch_ns = -1
         self._batch: list[Packet] = []
+        """The packets of all ports that were read at the instant `_batch_ns`."""
         self._last_ns = 0
         self._counts = [0] * len(ports)
         self._left_out = 0
@@ -98,6 +107,21 @@ class Capture:
             assert self._network is not None, "not before it is used"
             return Path(self._network.folder) / f"{self._ports[0]}.pcapng"
         return self._path
+
+    @property
+    def packets(self) -> int:
+        """How many packets have been written."""
+        return sum(self._counts)
+
+    @property
+    def _name(self) -> str:
+        return "the capture" if self._stream is not None else self.file.name
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more packets will be written: `max_packets` is reached, or the reader has gone."""
+        has_enough = self._max_packets is not None and self.packets >= self._max_packets
+        return has_enough or self._writer is None
 
     # -- a sampler ----------------------------------------------------------------------------------
 
@@ -130,33 +154,6 @@ class Capture:
         for name in self._ports:
             self._writer.add_interface(name, self._snaplen, self._filter)
 
-    @property
-    def packets(self) -> int:
-        """How many packets have been written."""
-        return sum(self._counts)
-
-    @property
-    def _name(self) -> str:
-        return "the capture" if self._stream is not None else self.file.name
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no more packets will be written: `max_packets` is reached, or the reader has gone."""
-        has_enough = self._max_packets is not None and sum(self._counts) >= self._max_packets
-        return has_enough or self._writer is None
-
-    def _clock_words(self, beginning: Beginning) -> str:
-        """Describe the clock of the times in the file."""
-        assert self._network is not None
-        if self._network.clock == "real":
-            return "real clock"
-        (stat,) = self._network.read([["file", "", "/proc/stat"]])
-        boot_s = next(
-            int(line.split()[1]) for line in stat.decode().splitlines() if "btime" in line
-        )
-        zero = boot_s * SECOND_NS + beginning.clock_ns - self._network.now_ns
-        return f"virtual clock, which was 0 at {zero // SECOND_NS}.{zero % SECOND_NS:09d} s"
-
     def take(self, reading: Reading) -> None:
         if reading.time_ns != self._batch_ns:
             self._write_batch()
@@ -166,39 +163,6 @@ class Capture:
     def flush(self) -> None:
         """Write the packets that have arrived so far, for programs that read the file meanwhile."""
         self._write_batch()
-
-    def _write_batch(self) -> None:
-        """Write the packets of all ports up to one instant, in order of time."""
-        writer = self._writer
-        if not self._batch or writer is None:
-            return
-        batch = sorted(self._batch, key=_time) if len(self._ports) > 1 else self._batch
-        self._batch = []
-        free_bytes = self._max_bytes - writer.bytes_written - STATISTICS_BYTES * len(self._ports)
-        fitting = len(batch)
-        if self._left_out or sum(len(packet[4]) + 48 for packet in batch) > free_bytes:
-            fitting = 0
-            while not self._left_out and fitting < len(batch):
-                free_bytes -= len(batch[fitting][4]) + 48
-                if free_bytes < 0:
-                    break
-                fitting += 1
-        wanted = fitting
-        if self._max_packets is not None:
-            wanted = min(fitting, max(0, self._max_packets - sum(self._counts)))
-        self._left_out += len(batch) - fitting
-        fitting = wanted
-        try:
-            writer.write(batch[:fitting])
-            assert self._file is not None
-            self._file.flush()  # for programs that read the file while it grows
-        except BrokenPipeError:  # Wireshark was closed
-            self._writer = None
-            return
-        for packet in batch[:fitting]:
-            self._counts[packet[1]] += 1
-        if fitting:
-            self._last_ns = batch[fitting - 1][0]
 
     def ended(self, lost: Sequence[int]) -> Sequence[str]:
         self._write_batch()
@@ -227,9 +191,54 @@ class Capture:
     def tables(self) -> dict[str, Table]:
         return {}
 
+    # -- writing ------------------------------------------------------------------------------------
 
-STATISTICS_BYTES = 64
-"""Space in the file that is kept free for the statistics of each port."""
+    def _clock_words(self, beginning: Beginning) -> str:
+        """Describe the clock of the times in the file."""
+        assert self._network is not None
+        if self._network.clock == "real":
+            return "real clock"
+        (stat,) = self._network.read([["file", "", "/proc/stat"]])
+        boot_s = next(
+            int(line.split()[1]) for line in stat.decode().splitlines() if "btime" in line
+        )
+        zero = boot_s * SECOND_NS + beginning.clock_ns - self._network.now_ns
+        return f"virtual clock, which was 0 at {zero // SECOND_NS}.{zero % SECOND_NS:09d} s"
+
+    def _write_batch(self) -> None:
+        """Write the packets of all ports up to one instant, in order of time."""
+        writer = self._writer
+        if not self._batch or writer is None:
+            return
+        batch = sorted(self._batch, key=_time) if len(self._ports) > 1 else self._batch
+        self._batch = []
+        fitting = self._count_fitting(batch, writer.bytes_written)
+        self._left_out += len(batch) - fitting
+        if self._max_packets is not None:
+            fitting = min(fitting, max(0, self._max_packets - self.packets))
+        written = batch[:fitting]
+        try:
+            writer.write(written)
+            assert self._file is not None
+            self._file.flush()  # for programs that read the file while it grows
+        except BrokenPipeError:  # Wireshark was closed
+            self._writer = None
+            return
+        for _, interface, *_ in written:
+            self._counts[interface] += 1
+        if written:
+            self._last_ns = written[-1][0]
+
+    def _count_fitting(self, batch: Sequence[Packet], bytes_written: int) -> int:
+        """Return how many packets of a batch fit into the file.
+
+        Once a packet has been left out, none fits: the file ends where its first gap would be.
+        """
+        if self._left_out:
+            return 0
+        free_bytes = self._max_bytes - bytes_written - STATISTICS_BYTES * len(self._ports)
+        totals = accumulate(len(data) + OVERHEAD_BYTES for *_, data in batch)
+        return sum(total <= free_bytes for total in totals)
 
 
 def _time(packet: Packet) -> int:
@@ -240,17 +249,17 @@ def packets_in(data: bytes, interface: int) -> list[Packet]:
     """Parse the packets in a piece of the kernel's ring."""
     packets = []
     position, end = 0, len(data)
-    unpack, outgoing = _PACKET.unpack_from, _OUTGOING
+    unpack, outgoing = _PACKET.unpack_from, _OUTGOING  # local names are faster
     while position < end:
-        following, seconds, rest_ns, captured, length, status, begin = unpack(data, position)
-        start = position + begin
+        to_next, seconds, rest_ns, captured, length, status, to_data = unpack(data, position)
+        start = position + to_data
         packet = data[start : start + captured]
         if status & _VLAN_VALID:
             packet, length = _with_tag(data, position, status, packet), length + 4
         direction = OUTBOUND if data[position + _DIRECTION_AT] == outgoing else INBOUND
         packets.append((seconds * SECOND_NS + rest_ns, interface, direction, length, packet))
-        # The last of a block has no following one, but another block may come.
-        position += following or (begin + captured + 7) & ~7
+        # The last packet of a block has no next one, but another block may follow.
+        position += to_next or (to_data + captured + 7) & ~7
     return packets
 
 
