@@ -40,7 +40,26 @@ NODE_ALGORITHM = "net.ipv4.tcp_congestion_control"
 NETFILTER = "net.bridge.bridge-nf-call-iptables"
 GIB = 1 << 30
 MEMORY_BYTES = 2 * GIB
+"""The memory of the machine that is started."""
 PROGRAM_REAL_S = 2.0
+ENOUGH_OPEN_FILES = 1024
+
+VM = Path("/proc/sys/vm")
+MEMINFO = Path("/proc/meminfo")
+STRICT_OVERCOMMIT = "2"
+# The machine's memory is a shared file, which does not count; wanlab and the kernel's own data do.
+COMMITTED_BYTES = 256 << 20
+
+PTRACE_TRACEME = 0
+UNCONFINED = "a container may need --security-opt seccomp=unconfined"
+YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
+# Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
+# machine's kernel does.
+YAMA_FORBIDS = {
+    "2": "as root: sysctl kernel.yama.ptrace_scope=1, or give the container --cap-add SYS_PTRACE",
+    "3": "as root: write kernel.yama.ptrace_scope=1 into /etc/sysctl.d/10-ptrace.conf, then reboot "
+    "(3 cannot be changed while the computer runs)",
+}
 
 
 @dataclass(frozen=True)
@@ -86,9 +105,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checkup:
+    """The results of all checks."""
+
     findings: tuple[Finding, ...]
 
     def can_run(self, area: Literal["embedded", "native"]) -> bool:
+        """Whether nothing is missing that this kind of machine cannot run without."""
         return all(
             finding.is_there
             for finding in self.findings
@@ -105,19 +127,20 @@ def checkup() -> Checkup:
 
 
 def _programs() -> Iterator[Finding]:
-    path = ENVIRONMENT["PATH"]
-    paths = {program: shutil.which(program.name, path=path) for program in PROGRAMS}
-    started = {program: _ask_version(path, program) for program, path in paths.items() if path}
-    for program in PROGRAMS:
-        running = started.get(program, "not found")
-        is_there = not isinstance(running, str)
-        says = running if isinstance(running, str) else _version(running)
+    # All are started before the first is waited for, so that they run at the same time.
+    started = {program: _start(program) for program in PROGRAMS}
+    for program, process in started.items():
+        is_there = not isinstance(process, str)
+        says = process if isinstance(process, str) else _version(process)
         remedy = f"install {program.package}"
         yield Finding("programs", program.name, is_there, says, remedy, program.is_needed)
 
 
-def _ask_version(path: str, program: Program) -> subprocess.Popen[bytes] | str:
+def _start(program: Program) -> subprocess.Popen[bytes] | str:
     """Start a program so that it prints its version. If it cannot be started, return the reason."""
+    path = shutil.which(program.name, path=ENVIRONMENT["PATH"])
+    if path is None:
+        return "not found"
     try:
         return subprocess.Popen(
             [path, *program.version],
@@ -129,13 +152,16 @@ def _ask_version(path: str, program: Program) -> subprocess.Popen[bytes] | str:
         return f"{path} cannot be started: {error.strerror}"
 
 
-def _version(running: subprocess.Popen[bytes]) -> str:
-    """Return the first number with dots in a program's output."""
+def _version(process: subprocess.Popen[bytes]) -> str:
+    """Return the version in a program's output.
+
+    That is the first number with dots, in parentheses ("XTerm(379)"), or of 8 digits (a date).
+    """
     try:
-        output = running.communicate(timeout=PROGRAM_REAL_S)[0].decode(errors="replace")
+        output = process.communicate(timeout=PROGRAM_REAL_S)[0].decode(errors="replace")
     except subprocess.TimeoutExpired:
-        running.kill()
-        running.communicate()
+        process.kill()
+        process.communicate()
         return "did not print its version in time"
     number = re.search(r"\d+(\.\d+)+\S*|\(\d+\)|\b\d{8}\b", output)
     return number[0].strip("(),") if number else "unknown version"
@@ -195,6 +221,14 @@ def _memory_folder() -> str:
     return f"{path}, {shutil.disk_usage(path).free / GIB:.1f} GiB free{_about_tmpdir(path)}"
 
 
+def _about_tmpdir(chosen: Path) -> str:
+    """Say whether the chosen folder is that of TMPDIR, if that is set."""
+    named = os.environ.get("TMPDIR")
+    if not named:
+        return ""
+    return " (TMPDIR)" if str(chosen) == named else f" (TMPDIR={named} cannot be used)"
+
+
 def _memory() -> str:
     from .embedded.resources import check_limits, check_memory_available
 
@@ -214,31 +248,10 @@ def _memory_limit() -> str:
     return "the control group allows enough"
 
 
-def _about_tmpdir(chosen: Path) -> str:
-    named = os.environ.get("TMPDIR")
-    if not named:
-        return ""
-    return " (TMPDIR)" if str(chosen) == named else f" (TMPDIR={named} cannot be used)"
-
-
 def _pin() -> str:
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     return f"{len(cpus)} CPUs"
-
-
-PTRACE_TRACEME = 0
-
-
-UNCONFINED = "a container may need --security-opt seccomp=unconfined"
-YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
-# Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
-# machine's kernel does.
-YAMA_FORBIDS = {
-    "2": "as root: sysctl kernel.yama.ptrace_scope=1, or give the container --cap-add SYS_PTRACE",
-    "3": "as root: write kernel.yama.ptrace_scope=1 into /etc/sysctl.d/10-ptrace.conf, then reboot "
-    "(3 cannot be changed while the computer runs)",
-}
 
 
 def _ptrace() -> str:
@@ -259,16 +272,22 @@ def _ptrace() -> str:
     return "allowed"
 
 
-VM = Path("/proc/sys/vm")
-MEMINFO = Path("/proc/meminfo")
-STRICT = "2"
-# The machine's memory is a shared file, which does not count; wanlab and the kernel's own data do.
-COMMITTED_BYTES = 256 << 20
+def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
+    """Make a system call in a child process. OSError if it fails there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if child == 0:
+        failed = call(libc) < 0
+        os._exit(ctypes.get_errno() if failed else 0)
+    status = os.waitpid(child, 0)[1]
+    number = os.waitstatus_to_exitcode(status)
+    if number:
+        raise OSError(abs(number), os.strerror(number) if number > 0 else signal.strsignal(-number))
 
 
 def _overcommit() -> str:
     """Check that the kernel may reserve memory (Linux, Documentation/mm/overcommit-accounting.rst)."""
-    if (VM / "overcommit_memory").read_text(encoding="ascii").strip() != STRICT:
+    if (VM / "overcommit_memory").read_text(encoding="ascii").strip() != STRICT_OVERCOMMIT:
         return "allowed"
     sizes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
     limit, used = (int(sizes[name].split()[0]) << 10 for name in ("CommitLimit", "Committed_AS"))
@@ -278,9 +297,6 @@ def _overcommit() -> str:
             "end other programs, or as root: sysctl vm.overcommit_ratio=90 (or more swap)",
         )
     return f"forbidden (vm.overcommit_memory=2), {(limit - used) / GIB:.1f} GiB are left"
-
-
-ENOUGH_OPEN_FILES = 1024
 
 
 def _open_files() -> str:
@@ -307,19 +323,6 @@ def _seccomp() -> str:
     if missing := [part for part in missing_parts() if part != "landlock"]:
         raise RequirementError(f"{' and '.join(missing)} cannot be set here")
     return "allowed"
-
-
-def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
-    """Make a system call in a child process. OSError if it fails there."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    child = os.fork()
-    if child == 0:
-        failed = call(libc) < 0
-        os._exit(ctypes.get_errno() if failed else 0)
-    status = os.waitpid(child, 0)[1]
-    number = os.waitstatus_to_exitcode(status)
-    if number:
-        raise OSError(abs(number), os.strerror(number) if number > 0 else signal.strsignal(-number))
 
 
 def _boot() -> str:
@@ -354,6 +357,7 @@ def _trial_folder() -> Path:
 
 
 def _native() -> Iterator[Finding]:
+    """Start a machine, and try in it each feature of the computer's kernel."""
     from .native import NativeMachine
 
     machines: list[NativeMachine] = []
@@ -362,42 +366,45 @@ def _native() -> Iterator[Finding]:
         machines.append(NativeMachine(_trial_folder()))
         return "a user namespace" if machines[0].has_user_namespace else "as root"
 
-    finding = partial(_check, "native")
-    yield finding("namespaces", namespaces, is_needed=True)
+    yield _check("native", "namespaces", namespaces, is_needed=True)
     if not machines:
         return
     (machine,) = machines
     try:
-        probed = machine.agent.probe(
+        why_not = machine.agent.probe(
             qdiscs=QDISCS,
-            links=["veth", "bridge", "ifb", "vxlan", "vlan"],
+            links=("veth", "bridge", "ifb", "vxlan", "vlan"),
             algorithms=ALGORITHMS,
             sysctls=[(NETFILTER, "1"), *((NODE_ALGORITHM, name) for name in ALGORITHMS)],
         )
     finally:
         machine.close()
+    # The probe gives the reason why the kernel lacks each feature; "" if it has the feature.
     for kind in ("veth", "bridge"):
-        why = probed["links"][kind]
-        remedy = f"a kernel with CONFIG_{kind.upper()}"
-        yield Finding("native", kind, not why, why or "available", remedy, is_needed=True)
-    why = probed["sysctls"][f"{NETFILTER} = 1"]
-    yield Finding(
-        "native",
-        "br_netfilter",
-        not why,
-        "switches exert no backpressure" if not why else "switches exert backpressure on senders",
-        "as root: modprobe br_netfilter",
-    )
+        yield _device(kind, why_not["links"][kind])
+    yield _backpressure(why_not["sysctls"][f"{NETFILTER} = 1"])
     for kind in QDISCS:
-        why = probed["qdiscs"][kind]
-        remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
-        yield Finding(
-            "native", f"queue {kind}", not why, "not available" if why else "available", remedy
-        )
+        yield _queue(kind, why_not["qdiscs"][kind])
     for name in ALGORITHMS:
-        yield _algorithm(
-            name, probed["algorithms"][name], probed["sysctls"][f"{NODE_ALGORITHM} = {name}"]
-        )
+        why_no_default = why_not["sysctls"][f"{NODE_ALGORITHM} = {name}"]
+        yield _algorithm(name, why_not["algorithms"][name], why_no_default)
+
+
+def _device(kind: str, why_not: str) -> Finding:
+    remedy = f"a kernel with CONFIG_{kind.upper()}"
+    return Finding("native", kind, not why_not, why_not or "available", remedy, is_needed=True)
+
+
+def _backpressure(why_not: str) -> Finding:
+    effect = "backpressure on senders" if why_not else "no backpressure"
+    remedy = "as root: modprobe br_netfilter"
+    return Finding("native", "br_netfilter", not why_not, f"switches exert {effect}", remedy)
+
+
+def _queue(kind: str, why_not: str) -> Finding:
+    remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
+    says = "not available" if why_not else "available"
+    return Finding("native", f"queue {kind}", not why_not, says, remedy)
 
 
 def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
