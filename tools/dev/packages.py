@@ -68,6 +68,10 @@ FOR_TESTS = (
     Package("net-tools", "ifconfig"),
     Package("iptables", "iptables"),
     Package("tmux", "tmux"),
+    Package("frr", "/usr/lib/frr/zebra"),
+    # Completion of the command line; bash is part of Debian.
+    Package("zsh", "zsh"),
+    Package("fish", "fish"),
     # Tests of the browser front end. Ubuntu has both as snaps only.
     Package("chromium", "chromium", is_debian_only=True),
     Package("firefox-esr", "firefox-esr", is_debian_only=True),
