@@ -67,8 +67,9 @@ def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
         axes = figure.subplots()
         for number, name in enumerate(dict.fromkeys([*lines, *published])):
             line_style = LINE_STYLES[number % len(LINE_STYLES)]
+            label = _line_label(unit, name)
             if name in lines:
-                _draw_line(axes, name, lines[name], ticks, line_style)
+                _draw_line(axes, label, lines[name], ticks, line_style)
             if name in published:
                 axes.plot(
                     [ticks.positions[x] for x, _ in published[name]],
@@ -78,7 +79,7 @@ def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
                     markersize=6,
                     fillstyle="none",
                     color=line_style["color"],
-                    label=f"{name}, published".removeprefix(", "),
+                    label=f"{label}, published".removeprefix(", "),
                 )
         if ticks.is_logarithmic:
             axes.set_xscale("log")
@@ -91,6 +92,13 @@ def draw(unit: GalleryUnit, measurement: MeasuredFigure) -> Figure:
         _scale_values(axes, [*shown, *(each.value for each in unit.points)])
         draw_legend(axes, WIDTH)
     return figure
+
+
+def _line_label(unit: GalleryUnit, name: str) -> str:
+    """Return the name of a line. A number alone does not say of what, so its parameter is added."""
+    if unit.axes.by and name[:1].isdigit():
+        return f"{words(unit.axes.by, unit.experiment.labels)} {name}"
+    return name
 
 
 def _lines(unit: GalleryUnit, measurement: MeasuredFigure) -> dict[str, Line]:
@@ -148,7 +156,7 @@ def _scale_values(axes: MatplotlibAxes, values: Sequence[float]) -> None:
     from matplotlib.ticker import FormatStrFormatter, NullFormatter
 
     known = [value for value in values if np.isfinite(value)]
-    if min(known) > 0 and max(known) / min(known) >= 2 * LOGARITHMIC_FROM:
+    if min(known) > 0 and max(known) / min(known) >= LOGARITHMIC_FROM:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
         axes.yaxis.set_minor_formatter(NullFormatter())
