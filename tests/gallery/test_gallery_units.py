@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -67,6 +70,15 @@ def test_the_pages_agree_with_the_units_and_their_measurements() -> None:
     stray = {path.stem for path in DOCS.iterdir() if path.is_file()}
     assert stray - {unit.name for unit in units()} == {"README"}
     assert all(measurement.size == FULL for measurement in full.values())
+
+
+def test_the_links_of_pages_work_in_every_folder(tmp_path: Path) -> None:
+    shutil.copy(DOCS / "mathis.json", tmp_path)
+    pages.write_pages(tmp_path, [find("mathis")])
+    for page in ("mathis.md", pages.INDEX):
+        links = re.findall(r"\]\((?!http)([^)]+)\)", (tmp_path / page).read_text(encoding="utf-8"))
+        assert links
+        assert [link for link in links if not (tmp_path / unquote(link)).exists()] == []
 
 
 @pytest.mark.long

@@ -77,11 +77,30 @@ def test_failed_runs_and_missing_points_are_not_reproduced(unit: GalleryUnit) ->
 def test_an_interval_across_the_end_of_a_band_is_marked(unit: GalleryUnit) -> None:
     inside, ratio = judge(unit, measured(ms(20, 3), ms(40, 0.1))).predictions
     assert (inside.holds, inside.is_certain) == (True, False)
-    assert inside.words == "in the band, but the interval crosses its end"
+    assert inside.words == "in the band, but the interval reaches beyond it"
     assert ratio.measured is not None
     assert ratio.measured.half == pytest.approx(2 * 3 / 20, rel=1e-2)
     outside = judge(unit, measured(ms(30, 1), ms(40))).predictions[0]
-    assert (outside.words, outside.is_certain) == ("above", True)
+    assert (outside.words, outside.is_certain) == ("above the band", True)
+    near = judge(unit, measured(ms(23, 2), ms(40))).predictions[0]
+    assert near.words == "above the band, but the interval reaches into it"
+
+
+def test_a_mean_just_outside_a_band_is_not_rounded_into_it(unit: GalleryUnit) -> None:
+    shown = [
+        judge(unit, measured(ms(mean, 3), ms(40))).predictions[0].measured_text
+        for mean in (21.96, 22.02, 22.002, 30.02)
+    ]
+    assert shown == ["22 ± 3 ms", "22.02 ± 3 ms", "22.002 ± 3 ms", "30 ± 3 ms"]
+
+
+def test_large_values_have_no_exponent() -> None:
+    assert str(Estimate(1372.4, 1580.1, "ms")) == "1370 ± 1600 ms"
+    assert str(Estimate(0.00012, None, "")) == "0.00012"
+
+
+def test_a_judgement_counts_the_predictions_that_hold(unit: GalleryUnit) -> None:
+    assert judge(unit, measured(ms(20), ms(60))).count == "1 of 2"
 
 
 def test_a_measurement_is_read_back_as_it_was_written(unit: GalleryUnit, tmp_path: Path) -> None:
@@ -99,6 +118,16 @@ def test_the_figure_shows_published_points_beside_ours(unit: GalleryUnit) -> Non
     shown = {str(line.get_label()): list(line.get_ydata()) for line in axes.lines}  # type: ignore[arg-type]
     assert shown == {"measured": [20, 40], "published": [20, 40]}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Delay (ms)", "RTT (ms)")
+
+
+def test_a_line_named_by_a_number_gets_the_name_of_its_parameter() -> None:
+    points = tuple(
+        MeasuredPoint({"servers": 4, "rto_min": rto}, {"goodput": Estimate(900, 10, "Mbit/s")})
+        for rto in ("200ms", "1ms")
+    )
+    axes = draw(find("incast"), replace(measured(ms(1), ms(1)), points=points)).axes[0]
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels[:2] == ["minimum RTO 200ms", "minimum RTO 1ms"]
 
 
 def test_every_mistake_in_a_unit_is_reported_at_once(tmp_path: Path) -> None:

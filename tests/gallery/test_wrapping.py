@@ -23,6 +23,7 @@ def test_tables_headings_figures_and_code_stay_as_they_are() -> None:
 
 def test_no_wrapped_line_begins_a_list_or_breaks_code() -> None:
     assert wrapped("a sum of a + b", 10) == "a sum of\na + b\n"
+    assert wrapped("a loss of 1 %", 11) == "a loss of\n1 %\n"
     assert wrapped("type `ab -c d` now", 12) == "type\n`ab -c d`\nnow\n"
 
 

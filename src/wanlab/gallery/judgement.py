@@ -8,7 +8,7 @@ and nothing else:
     not reproduced   some do not hold and the unit names no cause, or runs failed
 
 An interval that reaches across an end of the band is marked: another set of seeds might decide
-differently.
+differently. The full design has more seeds.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .measurement import Estimate, MeasuredFigure
 from .unit import GalleryUnit, Prediction
 
 AGREES, DIFFERS, NOT_REPRODUCED = "agrees", "differs because", "not reproduced"
+MIN_DIGITS, MAX_DIGITS = 3, 5
+"""The fewest and the most significant digits of a mean that is shown beside its band."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,23 @@ class JudgedPrediction:
 
     @property
     def holds(self) -> bool:
-        band = self.prediction
-        return self.measured is not None and band.low <= self.measured.mean <= band.high
+        return self.measured is not None and self._is_in_band(self.measured.mean)
+
+    def _is_in_band(self, value: float) -> bool:
+        return self.prediction.low <= value <= self.prediction.high
+
+    @property
+    def measured_text(self) -> str:
+        """The measured value, with enough digits to show on which side of a band's end it is."""
+        if self.measured is None:
+            return "-"
+        digits = MIN_DIGITS
+        while (
+            digits < MAX_DIGITS
+            and self._is_in_band(float(f"{self.measured.mean:.{digits}g}")) != self.holds
+        ):
+            digits += 1
+        return self.measured.text(digits)
 
     @property
     def is_certain(self) -> bool:
@@ -50,13 +67,16 @@ class JudgedPrediction:
         if self.measured is None:
             return "not measured"
         side = "in the band" if self.holds else self._side()
-        return side if self.is_certain else f"{side}, but the interval crosses its end"
+        if self.is_certain:
+            return side
+        return f"{side}, but the interval reaches {'beyond' if self.holds else 'into'} it"
 
     def _side(self) -> str:
         assert self.measured is not None
         if math.isnan(self.measured.mean):
             return "undefined"
-        return "below" if self.measured.mean < self.prediction.low else "above"
+        side = "below" if self.measured.mean < self.prediction.low else "above"
+        return f"{side} the band"
 
 
 @dataclass(frozen=True)
@@ -72,6 +92,11 @@ class Judgement:
         if self.failed or any(not each.prediction.cause for each in wrong):
             return NOT_REPRODUCED
         return DIFFERS if wrong else AGREES
+
+    @property
+    def count(self) -> str:
+        """How many predictions hold, such as "3 of 4"."""
+        return f"{sum(each.holds for each in self.predictions)} of {len(self.predictions)}"
 
     @property
     def causes(self) -> tuple[str, ...]:

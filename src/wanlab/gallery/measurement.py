@@ -32,7 +32,12 @@ class Estimate:
     unit: str
 
     def __str__(self) -> str:
-        text = f"{self.mean:.3g}" if self.half is None else f"{self.mean:.3g} ± {self.half:.2g}"
+        return self.text()
+
+    def text(self, digits: int = 3) -> str:
+        """Return the estimate with this number of significant digits of the mean."""
+        mean = _without_exponent(self.mean, digits)
+        text = mean if self.half is None else f"{mean} ± {_without_exponent(self.half, 2)}"
         return f"{text} {self.unit}".rstrip()
 
     def over(self, other: Estimate) -> Estimate:
@@ -140,6 +145,12 @@ def read_measurement(path: Path) -> MeasuredFigure:
         raise WanlabError(
             f"{path} is not a measurement: {error}", "repeat it: wanlab reproduce run"
         ) from None
+
+
+def _without_exponent(value: float, digits: int) -> str:
+    """Return a value with significant digits; large values have zeros instead of an exponent."""
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text else text
 
 
 def _rounded(value: float) -> float:

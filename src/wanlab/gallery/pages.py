@@ -6,54 +6,87 @@ give equal pages. A folder has NAME.json, from the quick design, and full/NAME.j
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from wanlab.text_table import markdown, markdown_row
 
 from .cost import estimated_full_s
 from .figure import draw
-from .judgement import JudgedPrediction, Judgement, judge
+from .judgement import Judgement, judge
 from .measurement import Estimate, MeasuredFigure, read_measurement
 from .unit import FULL, QUICK, GalleryUnit, Prediction, PublishedPoint
+from .unit_file import UNITS
 from .wrapping import wrapped
 
 INDEX = "README.md"
-HEADS = ("figure", "prediction", "published", "measured", "verdict", "seeds", "quick", "full")
+HEADS = (
+    "figure",
+    "prediction",
+    "published",
+    "band",
+    "measured",
+    "verdict",
+    "seeds",
+    "quick",
+    "full",
+)
+DOCS = UNITS.parents[3] / "docs" / "gallery"
+"""The folder of the pages that belong to a checkout."""
 INTRODUCTION = """\
 # The gallery: published figures, run again
 
 How far do published results hold on today's Linux? `wanlab reproduce run NAME` repeats a published
 figure on your computer and compares it with the publication. Each figure has a folder in
-[src/wanlab/gallery/units](../../src/wanlab/gallery/units) with the experiment, the published points
-and predictions. A prediction states a quantity and a *band*, the range that agrees with the
-publication; it was written down before the first run. The verdict is computed from the predictions:
+{units} with the experiment, the published points
+and predictions. A prediction states a quantity and a *band*, the range that counts as agreement. The
+bands and their reasons were written down before the first run. A band may be wider than the
+published range; the figure's page says why. The verdict is computed from the predictions:
 
 * **agrees**: for every prediction, the mean over the seeds is in the band.
 * **differs because**: for some predictions, the mean is outside the band, and the figure's page
-  names the cause, which was found in the records. (The table says *differs*.)
+  names the cause, which was found in {records} of the runs. (The table says *differs*.)
 * **not reproduced**: for some predictions, the mean is outside the band and we do not know why, or
   runs failed.
 
-`wanlab reproduce show NAME` prints the predictions before you run a figure. The table below shows
-one prediction of each figure. ± is half the 95 % confidence interval over the seeds. *quick* and
-*full* are the processor times of the two designs; on two idle cores, a design takes half that time.
-The measured values are those of the quick design. If a full design was run, its time is *measured*
-and its verdict stands beside the time. Otherwise the time is *estimated* from that of the quick
-design, in proportion to the number of runs, their network time and their rate. To regenerate this
-folder, run `wanlab reproduce run all --output docs/gallery` (with `--full` for the full designs)
-and then `wanlab reproduce report docs/gallery`.
+Only the means decide. ± is half the 95 % confidence interval over the seeds. If this interval
+*reaches beyond* the band, or from outside *into* it, other seeds might lead to another verdict.
 
-To add a figure of your own, copy one of the folders, and pass the folder that contains your copy as
-`--units FOLDER`. A figure's folder holds
+Each experiment has two designs, which are sets of parameter values and a number of seeds.
+`wanlab reproduce run NAME` runs the *quick* one, and with `--full` the *full* one, which has more
+seeds and mostly more parameter values. `wanlab reproduce show NAME` prints the predictions before
+you run a figure.
 
-* `NAME.py`: the experiment, with a quick and a full design ([sweeps](../sweeps.md));
+The table shows the first prediction of each figure, measured with the quick design, and in brackets
+how many of its predictions hold. *quick* and *full* are the processor times of the two designs; on
+two idle cores, a design takes half that time. If a full design was run, its time is *measured* and
+its verdict stands beside the time. Otherwise the time is *estimated* from that of the quick design,
+in proportion to the number of runs, their network time and their rate.
+
+{table}
+
+## How to add a figure
+
+Copy one of the folders, and pass the folder that contains your copy as `--units FOLDER`. A figure's
+folder holds
+
+* `NAME.py`: the experiment, with a quick and a full design ({sweeps});
 * `published.csv`: the published points, each with its origin;
 * `unit.yaml`: sources, axes and predictions. Write each band and its reason before the first run.
   If a prediction fails, find out why from the records and write the `cause` beside it, but do not
   change the band;
 * `page.md`: what the publication claims, and how the experiment tests it.
+
+The pages in `docs/gallery` of a checkout are written by `wanlab reproduce run all --output
+docs/gallery` (with `--full` for the full designs) and then `wanlab reproduce report docs/gallery`.
 """
+CAPTION = (
+    "Dots: means over the seeds. Shaded areas and error bars: their 95 % confidence intervals; on a"
+    " logarithmic axis, one that includes 0 reaches the bottom. Open squares: published values, whose"
+    " origin is given below."
+)
 
 
 Measurements = Mapping[str, MeasuredFigure]
@@ -84,24 +117,42 @@ def write_pages(folder: Path, units: Sequence[GalleryUnit], *, index: bool = Tru
     for unit in units:
         if measurement := quick.get(unit.name) or full.get(unit.name):
             page = folder / f"{unit.name}.md"
-            text = unit_page(unit, measurement, full.get(unit.name))
+            text = unit_page(unit, measurement, full.get(unit.name), folder=folder)
             page.write_text(text, encoding="utf-8")
             plot.save(draw(unit, measurement), page.with_suffix(".svg"))
     if index:
-        (folder / INDEX).write_text(index_page(units, quick, full), encoding="utf-8")
+        text = index_page(units, quick, full, folder=folder)
+        (folder / INDEX).write_text(text, encoding="utf-8")
 
 
-def index_page(units: Sequence[GalleryUnit], quick: Measurements, full: Measurements) -> str:
-    """Return the table of all units: the first prediction of each, the verdict, seeds and times."""
-    lines = [
-        INTRODUCTION,
-        *markdown(HEADS, ()),
-    ]
+def index_page(
+    units: Sequence[GalleryUnit], quick: Measurements, full: Measurements, *, folder: Path = DOCS
+) -> str:
+    """Return the page with the table of all units, whose links work in this folder."""
+    page = INTRODUCTION.format(
+        units=_link("src/wanlab/gallery/units", UNITS, folder),
+        records=_link("the records", DOCS.parent / "record.md", folder),
+        sweeps=_link("sweeps", DOCS.parent / "sweeps.md", folder),
+        table="\n".join(_index_table(units, quick, full)),
+    )
+    return wrapped(page)
+
+
+def _link(text: str, target: Path, folder: Path) -> str:
+    """Return a relative link from a page in the folder; only the text if there is no such file."""
+    return f"[{text}]({quote(os.path.relpath(target, folder))})" if target.exists() else text
+
+
+def _index_table(
+    units: Sequence[GalleryUnit], quick: Measurements, full: Measurements
+) -> Iterator[str]:
+    """Yield the first prediction of each unit, the verdict, seeds and times."""
+    yield from markdown(HEADS, ())
     for unit in units:
         head = f"[{unit.title}]({unit.name}.md) ({unit.sources[0].venue_and_year})"
         measurement = quick.get(unit.name) or full.get(unit.name)
         if measurement is None:
-            lines.append(f"| {unit.title} | | | | not measured | | | |")
+            yield f"| {unit.title} | | | | | not measured | | | |"
             continue
         judgement = judge(unit, measurement)
         first = judgement.predictions[0]
@@ -109,21 +160,21 @@ def index_page(units: Sequence[GalleryUnit], quick: Measurements, full: Measurem
             head,
             first.prediction.claim,
             first.prediction.published,
-            _measured(first),
-            f"{judgement.verdict.removesuffix(' because')} ({_count(judgement)})",
+            band(first.prediction),
+            first.measured_text,
+            f"{judgement.verdict.removesuffix(' because')} ({judgement.count})",
             str(measurement.seeds),
             "" if unit.name not in quick else _seconds(measurement.processor_s),
             _full_time(unit, quick.get(unit.name), full.get(unit.name)),
         ]
-        lines.append(markdown_row(cells))
-    return wrapped("\n".join(lines))
+        yield markdown_row(cells)
 
 
 def _full_time(unit: GalleryUnit, quick: MeasuredFigure | None, full: MeasuredFigure | None) -> str:
     """Return the cell of the full design: its time and verdict, or an estimate of its time."""
     if full is not None:
         judgement = judge(unit, full)
-        verdict = f"{judgement.verdict.removesuffix(' because')} ({_count(judgement)})"
+        verdict = f"{judgement.verdict.removesuffix(' because')} ({judgement.count})"
         return f"{_seconds(full.processor_s)} measured: {verdict}".strip()
     estimate = None if quick is None else estimated_full_s(unit, quick)
     return "" if estimate is None else f"{_seconds(estimate)} estimated"
@@ -136,13 +187,20 @@ def _seconds(seconds: float | None) -> str:
 
 
 def unit_page(
-    unit: GalleryUnit, measurement: MeasuredFigure, full: MeasuredFigure | None = None
+    unit: GalleryUnit,
+    measurement: MeasuredFigure,
+    full: MeasuredFigure | None = None,
+    *,
+    folder: Path = DOCS,
 ) -> str:
-    """Return the page of a unit, whose full design may have been measured too."""
+    """Return the page of a unit, whose full design may have been measured too.
+
+    The links of the page work in this folder.
+    """
     lines = [*_page(unit, measurement, judge(unit, measurement))]
     if full is not None and full != measurement:
         lines += _full_section(unit, full, judge(unit, full))
-    return wrapped("\n".join([*lines, *_repetition(unit, measurement)]))
+    return wrapped("\n".join([*lines, *_repetition(unit, measurement, folder)]))
 
 
 def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) -> Iterator[str]:
@@ -151,6 +209,7 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     yield f"\n**Verdict: {judgement.verdict}**"
     yield from (f"\n* {cause}" for cause in judgement.causes)
     yield f"\n![{unit.title}]({unit.name}.svg)\n"
+    yield CAPTION + "\n"
     yield unit.page.strip() + "\n"
     yield "## Predictions\n"
     yield from _predictions(judgement)
@@ -159,7 +218,9 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     yield "\n## The published points\n"
     yield unit.how_read.strip() + "\n"
     if unit.points:
-        heads = ("series", "x", "published", "measured", "error", "origin")
+        yield "The differences are for comparison; only the predictions decide the verdict.\n"
+        axes = unit.axes
+        heads = (axes.by or "series", axes.over, "published", "measured", "difference", "origin")
         yield from markdown(
             heads, [_point_cells(point, unit, measurement) for point in unit.points]
         )
@@ -170,17 +231,17 @@ def _point_cells(
 ) -> tuple[str, ...]:
     measured = estimate_of(point, unit, measurement)
     shown = "-" if measured is None else str(measured)
-    value, error = f"{point.value:g}", _error(measured, point)
-    return (point.series, point.x, value, shown, error, point.origin)
+    value, difference = f"{point.value:g}", _difference(measured, point)
+    return (point.series, point.x, value, shown, difference, point.origin)
 
 
 def _predictions(judgement: Judgement) -> Iterator[str]:
-    yield "| prediction | published | band | measured | |"
+    yield "| prediction | published | band | measured | the mean is |"
     yield "|---|---|---|---|---|"
     for each in judgement.predictions:
         prediction = each.prediction
         claim, published = prediction.claim, prediction.published
-        yield markdown_row((claim, published, band(prediction), _measured(each), each.words))
+        yield markdown_row((claim, published, band(prediction), each.measured_text, each.words))
 
 
 def _full_section(
@@ -195,16 +256,16 @@ def _full_section(
     yield from _predictions(judgement)
 
 
-def _repetition(unit: GalleryUnit, measurement: MeasuredFigure) -> Iterator[str]:
+def _repetition(unit: GalleryUnit, measurement: MeasuredFigure, folder: Path) -> Iterator[str]:
     yield "\n## How to repeat it\n"
     full = " --full" if measurement.size == FULL else ""
     yield f"    wanlab reproduce run {unit.name}{full}\n"
     yield (
         f"{measurement.runs} runs over {measurement.seeds} seeds, {_time(measurement)}wanlab"
         f" {measurement.wanlab}, kernel {measurement.kernel}. The experiment is"
-        f" [{unit.experiment_file.name}](../../src/wanlab/gallery/units/{unit.name}/"
-        f"{unit.experiment_file.name});"
-        f" `wanlab reproduce show {unit.name}` says how to run it with other parameters."
+        f" {_link(unit.experiment_file.name, unit.experiment_file, folder)}. To run it with other"
+        " parameters, use `wanlab sweep FILE --set NAME=VALUE`;"
+        f" `wanlab reproduce show {unit.name}` prints the path of FILE and the parameters."
     )
 
 
@@ -218,7 +279,7 @@ def estimate_of(
     return None if measured is None else measured.metrics.get(axes.metric)
 
 
-def _error(measured: Estimate | None, point: PublishedPoint) -> str:
+def _difference(measured: Estimate | None, point: PublishedPoint) -> str:
     if measured is None or not point.value:
         return "-"
     return f"{measured.mean / point.value - 1:+.0%}"
@@ -226,15 +287,6 @@ def _error(measured: Estimate | None, point: PublishedPoint) -> str:
 
 def band(prediction: Prediction) -> str:
     return f"{prediction.low:g} to {prediction.high:g}"
-
-
-def _measured(judged: JudgedPrediction) -> str:
-    return "-" if judged.measured is None else str(judged.measured)
-
-
-def _count(judgement: Judgement) -> str:
-    holding = sum(each.holds for each in judgement.predictions)
-    return f"{holding} of {len(judgement.predictions)}"
 
 
 def _time(measurement: MeasuredFigure) -> str:

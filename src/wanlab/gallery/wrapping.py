@@ -13,6 +13,7 @@ _GLUE = "\0"
 _CODE = re.compile(r"`[^`]{1,60}`")
 # A line must not begin with a word that would make it a list item, a heading or a table.
 _BEGINNINGS = re.compile(r" (?=(?:[-+*#|]|\d+\.) )")
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 def wrapped(page: str, width: int = WIDTH) -> str:
@@ -48,6 +49,7 @@ def _lines(page: str, width: int) -> Iterator[str]:
 
 def _filled(prefix: str, words: str, width: int) -> str:
     glued = _BEGINNINGS.sub(_GLUE, " ".join(words.split()))
+    glued = _PERCENT.sub(_GLUE, glued)
     glued = _CODE.sub(lambda code: code[0].replace(" ", _GLUE), glued)
     filled = textwrap.fill(
         glued,
