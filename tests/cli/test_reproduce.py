@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from wanlab.gallery.unit_file import names
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "gallery"
 SMALL = str(Path(__file__).resolve().parents[1] / "gallery" / "units")
 
 
@@ -30,7 +32,7 @@ def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
     for part in (
         "* delay 10ms: 40 (arithmetic)\n",
         "wanlab reproduce run round-trip --full ",
-        "round_trip.py --set NAME=VALUE\n  delay=",
+        "round_trip.py --set NAME=VALUE\n  Parameters and defaults: delay=",
     ):
         assert part in text
     ran = wanlab("reproduce", "show", "bbr-loss")
@@ -47,7 +49,7 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "-j", "1", "--no-cache")
     assert ran.status == 0, ran.errors
     folder = tmp_path / "results" / "gallery"
-    assert "round-trip: agrees\n" in ran.output.decode()
+    assert "round-trip: agrees (2 of 2 predictions hold)\n" in ran.output.decode()
     assert {path.suffix for path in folder.glob("round-trip.*")} == {".json", ".md", ".svg"}
     ran = wanlab("reproduce", "report", "--units", SMALL, "--json")
     assert ran.status == 0, ran.errors
@@ -56,10 +58,29 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     means = [each["measured"]["mean"] for each in said["predictions"]]
     assert means == [20.0, 2.0]  # to the precision that ping prints
     index = (folder / "README.md").read_text()
-    assert "| [A round trip](round-trip.md) (C, 1999) | RTT over 5 ms | 20 | 20 ± 0 ms |" in index
+    assert (
+        "| [A round trip](round-trip.md) (C, 1999) | RTT over 5 ms | 20 | 18 to 22 | 20 ± 0 ms |"
+        in index
+    )
     assert "agrees (2 of 2)" in index
     page = (folder / "round-trip.md").read_text()
     assert "|  | 10ms | 40 | 40 ± 0 ms | +0% | arithmetic |" in page
+
+
+def test_a_report_says_what_was_written_and_what_the_interval_means(
+    wanlab: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results" / "gallery"
+    folder.mkdir(parents=True)
+    shutil.copy(DOCS / "mathis.json", folder)
+    ran = wanlab("reproduce", "report")
+    assert (ran.status, ran.errors) == (0, "")
+    lines = ran.output.decode().splitlines()
+    assert lines[0] == "mathis: differs (3 of 4 predictions hold)"
+    assert "  page: results/gallery/mathis.md, figure: results/gallery/mathis.svg" in lines
+    assert any(line.startswith("The means decide the verdict.") for line in lines)
+    assert lines[-1] == "index: results/gallery/README.md"
+    assert max(map(len, lines)) <= 100
 
 
 def test_a_kernel_that_does_not_exist_is_refused(wanlab: Any) -> None:

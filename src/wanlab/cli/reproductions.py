@@ -17,12 +17,18 @@ from wanlab.gallery import pages, unit_file
 from wanlab.gallery.judgement import Judgement, judge
 from wanlab.gallery.measurement import MeasuredFigure, measurement_of
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
+from wanlab.gallery.wrapping import wrapped
 from wanlab.text_table import aligned
 
 from . import sweeps
 
 ALL = "all"
 WIDTH = 100
+UNCERTAIN = (
+    "The means decide the verdict. ± is half the 95 % confidence interval over the seeds; where it"
+    " reaches across an end of the band, other seeds might decide otherwise. The full design (--full)"
+    " has more seeds."
+)
 
 
 def show_list(folder: Path | None, *, as_json: bool) -> int:
@@ -54,7 +60,7 @@ def _description(unit: GalleryUnit) -> Iterator[str]:
     yield unit.title + "\n"
     for source in unit.sources:
         yield from (_wrapped(source.citation.replace("*", "")), f"  {source.link}")
-    yield f"\n{unit.page.strip().replace('## ', '')}"
+    yield f"\n{wrapped(unit.page).strip().replace('## ', '')}"
     yield "\nPredictions\n"
     for each in unit.predictions:
         yield _wrapped(f"* {each.claim}: {pages.band(each)} (published: {each.published})", "  ")
@@ -72,7 +78,7 @@ def _description(unit: GalleryUnit) -> Iterator[str]:
         yield f"    {command:50} {count} runs over {design.repeats} seeds"
     yield f"\nWith other parameters: wanlab sweep {unit.experiment_file} --set NAME=VALUE"
     defaults = (f"{name}={value}" for name, value in unit.experiment.parameters.items())
-    yield _wrapped(f"  {', '.join(defaults)}", "  ")
+    yield _wrapped(f"  Parameters and defaults: {', '.join(defaults)}", "  ")
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -115,6 +121,8 @@ def report(folder: Path, units: Path | None, *, as_json: bool) -> int:
         raise WanlabError(f"{folder} has no measurements", "make some: wanlab reproduce run all")
     pages.write_pages(folder, all_units)
     _print([unit for unit in all_units if unit.name in measured], measured, folder, as_json=as_json)
+    if not as_json:
+        print(f"index: {folder / pages.INDEX}")
     return 0
 
 
@@ -189,15 +197,19 @@ def _print(
     for unit in units:
         for line in _lines(unit, judged[unit.name], folder):
             print(line)
+    if any(not each.is_certain for one in judged.values() for each in one.predictions):
+        print(_wrapped(UNCERTAIN))
 
 
 def _lines(unit: GalleryUnit, judgement: Judgement, folder: Path) -> Iterator[str]:
-    yield f"{unit.name}: {judgement.verdict}"
+    verdict = judgement.verdict.removesuffix(" because")
+    yield f"{unit.name}: {verdict} ({judgement.count} predictions hold)"
     for each in judgement.predictions:
-        measured = "-" if each.measured is None else str(each.measured)
-        yield f"  {each.prediction.claim}: {measured} (band {pages.band(each.prediction)}): {each.words}"
-    yield from (_wrapped(f"  because: {cause}", "    ") for cause in judgement.causes)
-    yield f"  the page is {folder / unit.name}.md"
+        band = pages.band(each.prediction)
+        line = f"  {each.prediction.claim}: {each.measured_text} (band {band}): {each.words}"
+        yield _wrapped(line, "    ")
+    yield from (_wrapped(f"  cause: {cause}", "    ") for cause in judgement.causes)
+    yield f"  page: {folder / unit.name}.md, figure: {folder / unit.name}.svg"
 
 
 def _as_json(unit: GalleryUnit, judgement: Judgement, folder: Path) -> dict[str, object]:
