@@ -4,7 +4,7 @@
  *  what is visible and large enough to read, and what the pointer or the focus needs. `FarLayer` draws the rest.
  */
 import { useStore } from "@xyflow/react";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { create } from "zustand";
 import type { DrawnLink } from "../protocol";
 import type { ById } from "../stores/document";
@@ -45,6 +45,11 @@ export const useAttention = create<{ hovered: string | null; focused: string | n
   focused: null,
 }));
 
+interface Visible {
+  nodes: ReadonlySet<string>;
+  links: LinkFlow[];
+}
+
 export interface Nearby {
   nodes: AnyFlow[];
   links: LinkFlow[];
@@ -52,17 +57,21 @@ export interface Nearby {
   isFar: boolean;
 }
 
-/** The nodes and links that are elements of the page. */
+/** The nodes and links that are elements of the page. While nodes are dragged, these stay the same ones, and
+ *  the links the same array, because React Flow reads all links of a new one. */
 export function useNearby(drawn: AnyFlow[], lines: LinkFlow[]): Nearby {
   const isMany = drawn.length > MANY;
   const cell = useStore((state) => (isMany ? cellOf(state) : ""));
   const { hovered, focused } = useAttention();
   const linkFrom = useTool((state) => state.linkFrom);
+  const last = useRef<{ cell: string; lines: LinkFlow[]; visible: Visible | null } | null>(null);
   return useMemo(() => {
     if (!isMany) return { nodes: drawn, links: lines, isFar: false };
     const wanted = new Set([hovered, linkFrom].filter((id) => id !== null));
     for (const id of neighbours(drawn, focused)) wanted.add(id);
-    const visible = cell === "" ? null : visibleIn(rectOf(cell), drawn, lines);
+    const isKept = last.current?.cell === cell && last.current.lines === lines && drawn.some(({ dragging }) => dragging);
+    if (!isKept) last.current = { cell, lines, visible: cell === "" ? null : visibleIn(rectOf(cell), drawn, lines) };
+    const visible = last.current?.visible ?? null;
     const isWanted = ({ id, type }: AnyFlow) => type !== "device" || wanted.has(id);
     if (visible === null) return { nodes: drawn.filter(isWanted), links: [], isFar: true };
     return {
@@ -87,11 +96,7 @@ function rectOf(cell: string): Rect {
 }
 
 /** The nodes and links of a part of the document; null if these are too many. A link is there if both ends are. */
-export function visibleIn(
-  rect: Rect,
-  drawn: readonly AnyFlow[],
-  lines: readonly LinkFlow[],
-): { nodes: ReadonlySet<string>; links: LinkFlow[] } | null {
+export function visibleIn(rect: Rect, drawn: readonly AnyFlow[], lines: readonly LinkFlow[]): Visible | null {
   const at = new Map(drawn.map(({ id, position }) => [id, position]));
   const nodes = new Set(drawn.filter(({ position }) => isIn(rect, position, position)).map(({ id }) => id));
   if (nodes.size > MAX_ELEMENTS) return null;
