@@ -293,21 +293,29 @@ class Sojourns(EventSampler):
         The next event says how the packet left the port. If it is another arrival, the packet has
         been segmented. If there is none, the packet still waits, and the next batch may have it.
         """
-        events = self._sorted_events(batch)
-        is_arrival = events.kind == _QUEUED
-        has_next = _next(events.address, 0) == events.address
-        has_next[-1:] = False
-        next_kind = np.where(has_next, _next(events.kind, _NOTHING), _NOTHING)
-        was_dropped = is_arrival & (next_kind == _FREED)
-        self._left.append(events.stays(is_arrival & (next_kind == _LEFT)))
-        self._dropped.append(
-            (events.stays(was_dropped), self.reasons(_next(events.reason, 0)[was_dropped]))
-        )
-        self._unmatched += int(np.count_nonzero(is_arrival & (next_kind == _QUEUED)))
-        self._waiting = events.stays(is_arrival & (next_kind == _NOTHING))
+        events = self._all_events(batch)
+        # In this order, the events of each packet are together, in the order of time.
+        rows = np.lexsort((events.order, events.address))
+        next_rows = np.roll(rows, -1)
+        address, kind = events.address[rows], events.kind[rows]
+        has_next = address == np.roll(address, -1)
+        has_next[-1:] = False  # np.roll puts the first event after the last one
+        next_kind = np.where(has_next, np.roll(kind, -1), _NOTHING)
+        is_arrival = kind == _QUEUED
 
-    def _sorted_events(self, batch: dict[str, Events]) -> _PortEvents:
-        """Return the events of a batch, those of each packet together and in the order of time.
+        def arrivals_before(event_kind: int) -> tuple[Array, Array]:
+            """Return the rows of arrivals with a next event of this kind, and those of the events."""
+            is_chosen = is_arrival & (next_kind == event_kind)
+            return rows[is_chosen], next_rows[is_chosen]
+
+        arrivals, drops = arrivals_before(_FREED)
+        self._dropped.append((events.stays(arrivals, drops), self.reasons(events.reason[drops])))
+        self._left.append(events.stays(*arrivals_before(_LEFT)))
+        self._unmatched += len(arrivals_before(_QUEUED)[0])
+        self._waiting = events.stays(*arrivals_before(_NOTHING))
+
+    def _all_events(self, batch: dict[str, Events]) -> _PortEvents:
+        """Return the events of a batch, and the arrivals of packets that still wait.
 
         The arrivals of packets that wait since an earlier batch come before all events of this one.
         """
@@ -319,7 +327,7 @@ class Sojourns(EventSampler):
         parts = (
             _PortEvents(
                 np.arange(-count, 0),
-                np.full(count, _QUEUED),
+                np.full(count, _QUEUED, dtype=np.int8),
                 waiting.address,
                 waiting.since_ns,
                 waiting.size,
@@ -330,7 +338,7 @@ class Sojourns(EventSampler):
             self._port_events(_LEFT, batch[LEFT]),
             self._port_events(_FREED, batch[FREED], reason=_numbers(batch[FREED].fields["reason"])),
         )
-        return _PortEvents.joined(parts).sorted()
+        return _PortEvents.joined(parts)
 
     def _port_events(
         self,
@@ -345,7 +353,7 @@ class Sojourns(EventSampler):
         none = np.zeros(len(events.order), dtype=np.int64)
         return _PortEvents(
             events.order,
-            np.full(len(events.order), kind),
+            np.full(len(events.order), kind, dtype=np.int8),
             events.fields["skbaddr"],
             self.times_ns(events),
             none if size is None else size,
@@ -429,26 +437,20 @@ class _PortEvents:
     def joined(cls, parts: Sequence[_PortEvents]) -> _PortEvents:
         return cls(*_concatenated(cls, parts))
 
-    def sorted(self) -> _PortEvents:
-        """Return the events by address, and for each address by their order."""
-        rows = np.lexsort((self.order, self.address))
-        return _PortEvents(*(getattr(self, field.name)[rows] for field in fields(self)))
-
-    def stays(self, rows: Array) -> _Packets:
-        """Return the packets of these rows, each from its event until the event in the next row."""
-        until_ns = _next(self.time_ns, 0)
-        columns = (self.address, self.time_ns, self.size, self.port, until_ns)
-        return _Packets(*(column[rows] for column in columns))
+    def stays(self, arrivals: Array, ends: Array) -> _Packets:
+        """Return the packets that arrived in some rows; `ends` are the rows of their next events."""
+        return _Packets(
+            self.address[arrivals],
+            self.time_ns[arrivals],
+            self.size[arrivals],
+            self.port[arrivals],
+            self.time_ns[ends],
+        )
 
 
 def _concatenated(cls: type[_Packets | _PortEvents], parts: Sequence[object]) -> list[Array]:
     """Return each column of a class, from all parts."""
     return [np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)]
-
-
-def _next(column: Array, last: int) -> Array:
-    """Return for each row the value of the next row; `last` for the last row."""
-    return np.append(column[1:], np.array([last], dtype=column.dtype))[: len(column)]
 
 
 class Drops(EventSampler):
