@@ -29,7 +29,7 @@ HEADER_WORDS = 4
 LENGTH_MASK = (1 << 30) - 1  # above it: flags that events were lost before this page
 PADDING, EXTENSION, STAMP = 29, 30, 31
 TIME_BITS = 27
-STAMP_HIGH = np.uint64(0xF8 << 56)
+STAMP_HIGH = np.uint64(0xF8 << 56)  # a whole time lacks these bits; the page's time has them
 
 _FIELD = re.compile(
     r"field:(?P<type>[^;]*?)\s*(?P<name>\w+)(?P<array>\[\d*\])?;"
@@ -85,57 +85,66 @@ def decode(data: bytes, formats: Mapping[str, EventFormat]) -> dict[str, Events]
     if len(data) % PAGE_BYTES:
         raise PeerError(f"the kernel sent {len(data)} bytes of trace, not whole pages")
     octets = np.frombuffer(data, dtype=np.uint8)
-    starts, times = _walk(octets.view("<u4").reshape(-1, PAGE_WORDS))
+    starts, times = _find_events(octets.view("<u4").reshape(-1, PAGE_WORDS))
     # The data of an event begins with the number of its format.
     numbers = octets.view("<u2")[starts // 2] if len(starts) else starts
-    found = {}
+    events = {}
     for name, form in formats.items():
-        (which,) = np.nonzero(numbers == form.number)
-        at = starts[which]
-        size = form.dtype.itemsize
-        rows = octets[at[:, None] + np.arange(size)]
+        (order,) = np.nonzero(numbers == form.number)
+        data_starts = starts[order]
+        rows = octets[data_starts[:, None] + np.arange(form.dtype.itemsize)]
         fields = (
             np.ascontiguousarray(rows).view(form.dtype)[:, 0]
-            if len(at)
+            if len(rows)
             else np.empty(0, form.dtype)
         )
-        texts = {field: _texts(data, at, fields[field]) for field in form.texts}
-        found[name] = Events(times[which], which, fields, texts)
-    return found
+        texts = {field: _texts(data, data_starts, fields[field]) for field in form.texts}
+        events[name] = Events(times[order], order, fields, texts)
+    return events
 
 
-def _walk(pages: Array) -> tuple[Array, Array]:
-    """Return the offset of the data of each event, and its time, in the order of the ring."""
-    stamps = pages[:, 0].astype(np.uint64) | pages[:, 1].astype(np.uint64) << np.uint64(32)
-    ends = HEADER_WORDS + (pages[:, 2] & LENGTH_MASK).astype(np.int64) // 4
-    rows = np.nonzero(ends > HEADER_WORDS)[0]
-    at = np.full(len(rows), HEADER_WORDS)
-    clock = stamps[rows]
-    found_rows, found_at, found_clock = [], [], []
-    while len(rows):
-        head = pages[rows, at]
+def _find_events(pages: Array) -> tuple[Array, Array]:
+    """Return the offset of the data of each event, and its time, in the order of the ring.
+
+    Each round of the loop reads the next entry of every page that has one.
+    """
+    page_times = pages[:, 0].astype(np.uint64) | pages[:, 1].astype(np.uint64) << np.uint64(32)
+    end_words = HEADER_WORDS + (pages[:, 2] & LENGTH_MASK).astype(np.int64) // 4
+    page = np.nonzero(end_words > HEADER_WORDS)[0]
+    word = np.full(len(page), HEADER_WORDS)
+    time = page_times[page]
+    event_pages, data_words, event_times = [], [], []
+    while len(page):
+        head = pages[page, word]
         kind, delta = head & 31, (head >> 5).astype(np.uint64)
-        first = pages[rows, np.minimum(at + 1, PAGE_WORDS - 1)]
-        extended = (first.astype(np.uint64) << np.uint64(TIME_BITS)) + delta
-        is_event = kind < PADDING
-        clock = clock + np.where(is_event, delta, np.uint64(0))
-        clock = clock + np.where(kind == EXTENSION, extended, np.uint64(0))
-        clock = np.where(kind == STAMP, extended | (stamps[rows] & STAMP_HIGH), clock)
-        found_rows.append(rows[is_event])
-        found_at.append((at + 1 + (kind == 0))[is_event])
-        found_clock.append(clock[is_event])
-        words = np.where(kind == 0, first // 4, kind).astype(np.int64)
-        words = np.where(kind >= EXTENSION, 1, words)
-        words = np.where(kind == PADDING, np.where(delta == 0, PAGE_WORDS, first // 4), words)
-        at = at + 1 + words
-        going = at < ends[rows]
-        rows, at, clock = rows[going], at[going], clock[going]
-    if not found_rows:
+        # The word after the head: a length in bytes, or the high bits of a time.
+        second = pages[page, np.minimum(word + 1, PAGE_WORDS - 1)]
+        long_time = (second.astype(np.uint64) << np.uint64(TIME_BITS)) + delta
+        is_event, is_extension, is_stamp = kind < PADDING, kind == EXTENSION, kind == STAMP
+        time = time + np.where(is_event, delta, np.uint64(0))
+        time[is_extension] += long_time[is_extension]
+        time[is_stamp] = (long_time | (page_times[page] & STAMP_HIGH))[is_stamp]
+        event_pages.append(page[is_event])
+        data_words.append((word + 1 + (kind == 0))[is_event])
+        event_times.append(time[is_event])
+        word = word + 1 + _length_words(kind, delta, second)
+        has_more = word < end_words[page]
+        page, word, time = page[has_more], word[has_more], time[has_more]
+    if not event_pages:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    page, word = np.concatenate(found_rows), np.concatenate(found_at)
-    order = np.lexsort((word, page))
-    starts = (page * PAGE_BYTES + word * 4)[order]
-    return starts, np.concatenate(found_clock).astype(np.int64)[order]
+    all_pages, all_words = np.concatenate(event_pages), np.concatenate(data_words)
+    order = np.lexsort((all_words, all_pages))
+    starts = (all_pages * PAGE_BYTES + all_words * 4)[order]
+    return starts, np.concatenate(event_times).astype(np.int64)[order]
+
+
+def _length_words(kind: Array, delta: Array, second: Array) -> Array:
+    """Return the length of each entry in words, without its head."""
+    is_padding = kind == PADDING
+    words: Array = np.where((kind == 0) | is_padding, second // 4, kind).astype(np.int64)
+    words[kind >= EXTENSION] = 1
+    words[is_padding & (delta == 0)] = PAGE_WORDS  # the rest of the page is empty
+    return words
 
 
 def _texts(data: bytes, starts: Array, locations: Array) -> list[str]:
@@ -146,11 +155,11 @@ def _texts(data: bytes, starts: Array, locations: Array) -> list[str]:
     begins = starts + (locations & 0xFFFF)
     lengths = locations >> 16
     known: dict[bytes, str] = {}
-    found = []
+    texts = []
     for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True):
         raw = data[begin : begin + length]
         text = known.get(raw)
         if text is None:
             text = known[raw] = raw.partition(b"\0")[0].decode(errors="replace")
-        found.append(text)
-    return found
+        texts.append(text)
+    return texts
