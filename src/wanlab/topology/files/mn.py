@@ -66,6 +66,64 @@ OURS = "wanlab"
 
 Element = TypeVar("Element", Node, Link)
 Entry = dict[str, Any]
+_NodeSection = tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[str, str]]
+
+_SECTION_OF: Mapping[type[Node], str] = {
+    Host: "hosts",
+    Switch: "switches",
+    Router: "switches",
+    Controller: "controllers",
+}
+_ROUTER = "legacyRouter"
+_OPEN_VSWITCH = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b")
+"""Programs of Open vSwitch. In MiniEdit, every default switch has a bridge for them."""
+_CONTROLLER_KINDS = {"ref": "learning", "ovsc": "learning"}
+_SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)
+
+# Keys of the file by the fields of the model, for the positions that errors name.
+_NODE_KEYS = {
+    "name": "opts.hostname",
+    "number": "number",
+    "start_command": "opts.startCommand",
+    "stop_command": "opts.stopCommand",
+    "external_interfaces": "opts.externalInterfaces",
+}
+_HOST_KEYS = {
+    **_NODE_KEYS,
+    "ip": "opts.ip",
+    "default_route": "opts.defaultRoute",
+    "private_directories": "opts.privateDirectory",
+    "vlan_interfaces": "opts.vlanInterfaces",
+    "cpu": "opts.cpu",
+    "cores": "opts.cores",
+    "scheduler": "opts.sched",
+}
+_SWITCH_KEYS = {
+    **_NODE_KEYS,
+    "kind": "opts.switchType",
+    "dpid": "opts.dpid",
+    "ip": "opts.switchIP",
+    "controllers": "opts.controllers",
+    "listen_port": "opts.dpctl",
+    "netflow": "opts.netflow",
+    "sflow": "opts.sflow",
+}
+_CONTROLLER_KEYS = {
+    **_NODE_KEYS,
+    "kind": "opts.controllerType",
+    "protocol": "opts.controllerProtocol",
+    "address": "opts.remoteIP",
+    "port": "opts.remotePort",
+}
+_LINK_KEYS = {
+    "a": "src",
+    "b": "dest",
+    "rate": "opts.bw",
+    "delay": "opts.delay",
+    "jitter": "opts.jitter",
+    "loss": "opts.loss",
+    "queue": "opts.max_queue_size",
+}
 
 
 def load(
@@ -166,6 +224,19 @@ def _write_file(topology: Topology) -> Entry:
     }
 
 
+def _node_sections(preferences: Preferences) -> Mapping[str, _NodeSection]:
+    """Return a reader, a writer and the keys of the fields for each list of nodes in a file."""
+    return {
+        "hosts": (_read_host, _write_host, _HOST_KEYS),
+        "switches": (
+            partial(_read_switch, preferences),
+            partial(_write_switch, preferences),
+            _SWITCH_KEYS,
+        ),
+        "controllers": (_read_controller, _write_controller, _CONTROLLER_KEYS),
+    }
+
+
 def _upgrade(data: object, problems: Problems) -> object:
     """Convert the data of a version "1" file to version "2"."""
     if not isinstance(data, dict):
@@ -206,6 +277,11 @@ def _positions(path: str, position: str, keys: Mapping[str, str]) -> dict[str, s
 def _read(
     item: Fields, read: Callable[[Fields], Element], write: Callable[[Element], Entry]
 ) -> Element:
+    """Read a node or link, and keep in `extra` what `write` would not reproduce.
+
+    These are the fields that `write` leaves out or spells differently. What is under "wanlab" in the
+    options is not kept, because `read` has already put it into the model.
+    """
     element = read(item)
     canonical = write(element)
     extra = item.rest_unlike(canonical)
@@ -218,17 +294,26 @@ def _read(
 def _write(
     element: Element, read: Callable[[Fields], Element], write: Callable[[Element], Entry]
 ) -> Entry:
+    """Return an entry that `read` turns into the same element again.
+
+    Start from MiniEdit's spelling, then make the two corrections described at the top of this file.
+    Whether a field of `extra` still agrees with the model is found out by reading the entry with it
+    and without it.
+    """
     bare = replace(element, extra={})
 
-    def meaning(entry: Entry) -> Element:
+    def read_back(entry: Entry) -> Element:
+        """Return the element that the next `load` would make of an entry, without `extra`."""
         return read(Fields(entry, "", Problems()))
 
     entry = write(bare)
     for piece in _pieces(element.extra):
         trial = {**entry, **piece, "opts": {**entry["opts"], **piece.get("opts", {})}}
-        if meaning(trial) in (bare, meaning(entry)):
+        # A piece may complete the element or change nothing. Any other contradicts the model, which
+        # was changed after the file was read.
+        if read_back(trial) in (bare, read_back(entry)):
             entry = trial
-    if remainder := _remainder(_to_plain(bare), _to_plain(meaning(entry))):
+    if remainder := _remainder(_to_plain(bare), _to_plain(read_back(entry))):
         entry["opts"][OURS] = remainder
     return entry
 
@@ -482,77 +567,3 @@ def _packets_alone(queue: Queue | None) -> int | None:
 def _number(value: float) -> float:
     """Return whole numbers without a decimal point, as MiniEdit writes them."""
     return int(value) if value.is_integer() else value
-
-
-_ROUTER = "legacyRouter"
-_OPEN_VSWITCH = re.compile(r"\bovs-(?:ofctl|vsctl|appctl|dpctl)\b")
-"""Programs of Open vSwitch. In MiniEdit, every default switch has a bridge for them."""
-_CONTROLLER_KINDS = {"ref": "learning", "ovsc": "learning"}
-_SWITCH_TYPES = ("default", "ovs", "ivs", "user", "userns", "legacySwitch", _ROUTER)
-
-_NODE_KEYS = {
-    "name": "opts.hostname",
-    "number": "number",
-    "start_command": "opts.startCommand",
-    "stop_command": "opts.stopCommand",
-    "external_interfaces": "opts.externalInterfaces",
-}
-_HOST_KEYS = {
-    **_NODE_KEYS,
-    "ip": "opts.ip",
-    "default_route": "opts.defaultRoute",
-    "private_directories": "opts.privateDirectory",
-    "vlan_interfaces": "opts.vlanInterfaces",
-    "cpu": "opts.cpu",
-    "cores": "opts.cores",
-    "scheduler": "opts.sched",
-}
-_SWITCH_KEYS = {
-    **_NODE_KEYS,
-    "kind": "opts.switchType",
-    "dpid": "opts.dpid",
-    "ip": "opts.switchIP",
-    "controllers": "opts.controllers",
-    "listen_port": "opts.dpctl",
-    "netflow": "opts.netflow",
-    "sflow": "opts.sflow",
-}
-_CONTROLLER_KEYS = {
-    **_NODE_KEYS,
-    "kind": "opts.controllerType",
-    "protocol": "opts.controllerProtocol",
-    "address": "opts.remoteIP",
-    "port": "opts.remotePort",
-}
-_LINK_KEYS = {
-    "a": "src",
-    "b": "dest",
-    "rate": "opts.bw",
-    "delay": "opts.delay",
-    "jitter": "opts.jitter",
-    "loss": "opts.loss",
-    "queue": "opts.max_queue_size",
-}
-
-_NodeSection = tuple[Callable[[Fields], Node], Callable[[Node], Entry], Mapping[str, str]]
-
-
-def _node_sections(preferences: Preferences) -> Mapping[str, _NodeSection]:
-    """Return a reader, a writer and the keys of the fields for each list of nodes in a file."""
-    return {
-        "hosts": (_read_host, _write_host, _HOST_KEYS),
-        "switches": (
-            partial(_read_switch, preferences),
-            partial(_write_switch, preferences),
-            _SWITCH_KEYS,
-        ),
-        "controllers": (_read_controller, _write_controller, _CONTROLLER_KEYS),
-    }
-
-
-_SECTION_OF: Mapping[type[Node], str] = {
-    Host: "hosts",
-    Switch: "switches",
-    Router: "switches",
-    Controller: "controllers",
-}
