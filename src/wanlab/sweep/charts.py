@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -51,41 +51,13 @@ def draw(sentence: str, results: ResultSet) -> Figure:
         raise WanlabError("there is nothing to draw", "no run has succeeded")
     check_chart(chart, results.experiment, results.results[0].parameters, results.varied)
     unit, values_of = _quantity(chart, results.results)
-    label = axis_label(chart.quantity, unit, results.labels)
-    heading = title(chart, results.labels)
-    warnings = _warnings(results)
-    if chart.kind == "cdf":
-        groups = {
-            name: [value for result in group for value in values_of(result)]
-            for name, group in _groups(results.results, chart.by)
-        }
-        return spread.shares(groups, label=label, title=heading, warnings=warnings)
-    parameters = [result.parameters[chart.over[0]] for result in results.results]
-    scale = axis(chart.over[0], parameters, results.labels)
-    x_values = _distinct(results.results, chart.over[0])
-    if chart.kind == "heat":
-        y_values = _distinct(results.results, chart.over[1])
-        y_scale = axis(chart.over[1], y_values, results.labels)
-        cells = [
-            [
-                _values(results.results, values_of, {chart.over[0]: x, chart.over[1]: y})
-                for x in x_values
-            ]
-            for y in y_values
-        ]
-        return spread.heat(cells, scale, y_scale, label=label, title=heading, warnings=warnings)
-    rows: dict[str, list[list[float]]] = {}
-    bounds: dict[str, list[tuple[float, float]]] = {}
-    for group_name, group in _groups(results.results, chart.by):
-        for quantity, values in _each_quantity(chart, results.results, values_of):
-            text = words(quantity, results.labels) if quantity else ""
-            name = ", ".join(filter(None, [text, group_name]))
-            cells_of_runs = [_at(group, {chart.over[0]: x}) for x in x_values]
-            rows[name] = [[v for result in cell for v in values(result)] for cell in cells_of_runs]
-            bounds[name] = [_bounds(cell, quantity or chart.quantity) for cell in cells_of_runs]
-    if chart.kind == "box":
-        return spread.boxes(rows, scale, label=label, title=heading, warnings=warnings)
-    return spread.spread(rows, scale, label=label, title=heading, warnings=warnings, bounds=bounds)
+    texts = _Texts(
+        label=axis_label(chart.quantity, unit, results.labels),
+        title=title(chart, results.labels),
+        warnings=_warnings(results),
+    )
+    draw_kind = {"lines": _lines, "box": _boxes, "heat": _heat, "cdf": _cdf}[chart.kind]
+    return draw_kind(chart, results, values_of, texts)
 
 
 def missing_figures(results: ResultSet) -> Iterator[str]:
@@ -107,6 +79,58 @@ def default_figures(results: ResultSet) -> list[str]:
     others = [name for name in rest if name]
     by = f" by {' and '.join(others)}" if others else ""
     return [f"lines {name} over {first}{by}" if first else f"cdf {name}" for name in metrics]
+
+
+# -- kinds of figure -----------------------------------------------------------------------------
+
+
+class _Texts(TypedDict):
+    """The texts that every kind of figure has; `label` is that of the axis with the values."""
+
+    label: str
+    title: str
+    warnings: Sequence[str]
+
+
+def _lines(chart: Chart, results: ResultSet, values_of: ValuesOf, texts: _Texts) -> Figure:
+    (x,) = chart.over
+    x_values = _distinct(results.results, x)
+    lines: dict[str, list[list[float]]] = {}
+    bounds: dict[str, list[tuple[float, float]]] = {}
+    for group_name, group in _groups(results.results, chart.by):
+        cells = [_at(group, {x: value}) for value in x_values]
+        for quantity, values_of_quantity in _each_quantity(chart, results.results, values_of):
+            text = words(quantity, results.labels) if quantity else ""
+            name = ", ".join(filter(None, [text, group_name]))
+            lines[name] = [_values(cell, values_of_quantity) for cell in cells]
+            bounds[name] = [_bounds(cell, quantity or chart.quantity) for cell in cells]
+    return spread.spread(lines, axis(x, x_values, results.labels), bounds=bounds, **texts)
+
+
+def _boxes(chart: Chart, results: ResultSet, values_of: ValuesOf, texts: _Texts) -> Figure:
+    (x,) = chart.over
+    x_values = _distinct(results.results, x)
+    boxes = {
+        name: [_values(_at(group, {x: value}), values_of) for value in x_values]
+        for name, group in _groups(results.results, chart.by)
+    }
+    return spread.boxes(boxes, axis(x, x_values, results.labels), **texts)
+
+
+def _heat(chart: Chart, results: ResultSet, values_of: ValuesOf, texts: _Texts) -> Figure:
+    x, y = chart.over
+    x_values, y_values = _distinct(results.results, x), _distinct(results.results, y)
+    cells = [
+        [_values(_at(results.results, {x: x_value, y: y_value}), values_of) for x_value in x_values]
+        for y_value in y_values
+    ]
+    x_scale, y_scale = axis(x, x_values, results.labels), axis(y, y_values, results.labels)
+    return spread.heat(cells, x_scale, y_scale, **texts)
+
+
+def _cdf(chart: Chart, results: ResultSet, values_of: ValuesOf, texts: _Texts) -> Figure:
+    groups = {name: _values(group, values_of) for name, group in _groups(results.results, chart.by)}
+    return spread.shares(groups, **texts)
 
 
 # -- quantities ----------------------------------------------------------------------------------
@@ -137,9 +161,10 @@ def _quantity(chart: Chart, results: Sequence[Result]) -> tuple[str, ValuesOf]:
     units_of = {key: metric.unit for result in results for key, metric in result.metrics.items()}
     if name not in units_of:
         raise WanlabError(f"there is no metric {name!r}", did_you_mean(name, units_of))
-    return units_of[
-        name
-    ], lambda result: [result.metrics[name].value] if name in result.metrics else []
+    return (
+        units_of[name],
+        lambda result: [result.metrics[name].value] if name in result.metrics else [],
+    )
 
 
 def _each_quantity(
@@ -175,9 +200,9 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, bool | int | float) or bool(_WITH_UNIT.fullmatch(str(value)))
 
 
-def _values(results: Sequence[Result], values_of: ValuesOf, point: dict[str, Value]) -> list[float]:
-    """Return the values of all runs with these parameters."""
-    return [value for result in _at(results, point) for value in values_of(result)]
+def _values(results: Sequence[Result], values_of: ValuesOf) -> list[float]:
+    """Return the values of all these runs."""
+    return [value for result in results for value in values_of(result)]
 
 
 def _at(results: Sequence[Result], point: dict[str, Value]) -> list[Result]:
