@@ -129,8 +129,6 @@ class StepRunner:
         """Return the terminal of a node, or the client's; it opens when it is first used."""
         return self._lab.shell(name, self.canvas.topology)
 
-    # -- steps ------------------------------------------------------------------------------------
-
     def release(self) -> Network:
         """Return the running network, which the caller must stop. Its terminals stay open."""
         return self._lab.release()
@@ -142,6 +140,8 @@ class StepRunner:
             for command in self._started.values()
             if command.shell.is_busy
         ]
+
+    # -- steps ------------------------------------------------------------------------------------
 
     def perform(self, steps: Sequence[Step], *, finish: bool = True) -> list[Outcome]:
         """Perform steps in order; their outcomes are added to `results`, too.
@@ -334,6 +334,19 @@ class StepRunner:
         command.result.output = command.first_output
         result.output = result.output.removeprefix(command.first_output)
 
+    def _finish(self, results: Sequence[Outcome]) -> None:
+        """Interrupt the commands of these steps that still run, and take their output."""
+        finished = {id(result) for result in results}
+        for name, command in list(self._started.items()):
+            if id(command.result) not in finished:
+                continue
+            del self._started[name]
+            if command.shell.is_busy:
+                command.shell.interrupt()
+                command.shell.wait(GRACE_NS)
+            with suppress(WanlabError):
+                self._conclude(command.result, [command.shell])
+
     def _type_at_prompt(self, step: Step, result: Outcome) -> None:
         network, prompt = self.network, self._lab.prompt
         if not prompt.is_waiting:
@@ -411,19 +424,6 @@ class StepRunner:
                 raise WanlabError(f"there is no file {name} in {folder}") from None
 
         return read
-
-    def _finish(self, results: Sequence[Outcome]) -> None:
-        """Interrupt the commands of these steps that still run, and take their output."""
-        finished = {id(result) for result in results}
-        for name, command in list(self._started.items()):
-            if id(command.result) not in finished:
-                continue
-            del self._started[name]
-            if command.shell.is_busy:
-                command.shell.interrupt()
-                command.shell.wait(GRACE_NS)
-            with suppress(WanlabError):
-                self._conclude(command.result, [command.shell])
 
 
 def _check_status(step: Step, shell: LabShell, result: Outcome) -> None:
