@@ -73,6 +73,7 @@ export function Canvas() {
     now.current = next(now.current);
     setDrawn(now.current);
   }, []);
+  const drawDrag = useDrawnInFrame(setDrawn, setGuides, now);
 
   useLayoutEffect(() => {
     draw((before) => flowNodes(nodes, labels, frames, selected, before));
@@ -115,16 +116,14 @@ export function Canvas() {
       applySelection(changes);
       const moves = changes.filter((change) => change.type !== "select" && change.type !== "remove");
       if (moves.length === 0) return;
-      if (isDragging.current && !useView.getState().snapsToGrid) {
-        setGuides(snap(moves, now.current, SNAP_PX / flow.getZoom()));
-      }
-      if (isDragging.current) moves.push(...followers(moves, now.current));
-      const move = () => draw((before) => applyNodeChanges(moves, before));
-      // At once, because a busy browser would otherwise show only every other move.
-      if (isDragging.current && moves.some(({ type }) => type === "position")) flushSync(move);
-      else move();
+      if (isDragging.current) {
+        const guides = useView.getState().snapsToGrid ? NO_GUIDES : snap(moves, now.current, SNAP_PX / flow.getZoom());
+        moves.push(...followers(moves, now.current));
+        now.current = applyNodeChanges(moves, now.current);
+        drawDrag(guides);
+      } else draw((before) => applyNodeChanges(moves, before));
     },
-    [flow, draw],
+    [flow, draw, drawDrag],
   );
   const onEdgesChange = useCallback((changes: EdgeChange<LinkFlow>[]) => {
     if (!isBanding.current) applySelection(changes);
@@ -141,9 +140,9 @@ export function Canvas() {
   }, []);
   const drop = useCallback(() => {
     isDragging.current = false;
-    setGuides(NO_GUIDES);
+    drawDrag(NO_GUIDES);
     moveTo(now.current.map(({ id, position: { x, y } }) => ({ id, x: Math.round(x), y: Math.round(y) })));
-  }, []);
+  }, [drawDrag]);
 
   const place = (event: MouseEvent) => {
     const at = toDocument({ x: event.clientX, y: event.clientY });
@@ -400,6 +399,32 @@ function useIsOutside(drawn: readonly AnyFlow[]): boolean {
       (top - high) * zoom + y < 0 ||
       (right + wide) * zoom + x > width ||
       (bottom + high) * zoom + y > height,
+  );
+}
+
+/** Draw a drag once per frame, in the frame of its move. At the edge of the window, React Flow moves the
+ *  nodes twice per frame: for the pointer, and because it scrolls. */
+function useDrawnInFrame(
+  setDrawn: (drawn: AnyFlow[]) => void,
+  setGuides: (guides: readonly Guide[]) => void,
+  now: RefObject<AnyFlow[]>,
+): (guides: readonly Guide[]) => void {
+  const frame = useRef<number | null>(null);
+  const guides = useRef(NO_GUIDES);
+  useEffect(() => () => cancelAnimationFrame(frame.current ?? 0), []);
+  return useCallback(
+    (next) => {
+      guides.current = next;
+      frame.current ??= requestAnimationFrame(() => {
+        frame.current = null;
+        // At once, because a busy browser would otherwise show only every other move.
+        flushSync(() => {
+          setDrawn(now.current);
+          setGuides(guides.current);
+        });
+      });
+    },
+    [setDrawn, setGuides, now],
   );
 }
 
