@@ -19,7 +19,7 @@ def test_the_gallery_is_listed(wanlab: Any) -> None:
     lines = wanlab("reproduce", "list").output.decode().splitlines()
     assert [line.split()[0] for line in lines] == names()
     assert wanlab("reproduce", "list", "--units", SMALL).output.decode() == (
-        "round-trip  A round trip (C, 1999, figure 1)\n"
+        "round-trip  A round trip  C, 1999\n"
     )
 
 

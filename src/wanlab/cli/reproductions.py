@@ -37,11 +37,8 @@ def show_list(folder: Path | None, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps([{"name": unit.name, "title": unit.title} for unit in units], indent=2))
         return 0
-    rows = []
-    for unit in units:
-        source = unit.sources[0]
-        rows.append((unit.name, f"{unit.title} ({source.venue_and_year}, {source.figure})"))
-    for line in aligned(rows, "<<"):
+    rows = [(unit.name, unit.title, unit.sources[0].venue_and_year) for unit in units]
+    for line in aligned(rows, "<<<"):
         print(line)
     return 0
 

@@ -163,7 +163,7 @@ def _prediction(prediction: Prediction) -> GalleryPrediction:
 
 
 def _judged_prediction(judged: JudgedPrediction) -> GalleryPrediction:
-    measured = "" if judged.measured is None else str(judged.measured)
+    measured = "" if judged.measured is None else judged.measured_text
     return structs.replace(_prediction(judged.prediction), measured=measured, words=judged.words)
 
 
