@@ -84,3 +84,18 @@ def test_a_case_of_the_course_has_the_expected_result(name: str) -> None:
     verdict = check_selftest.run_case(CASES[name])
     assert verdict.reasons == ()
     assert verdict.of > 0
+
+
+@pytest.mark.machine
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("unit", "seed"),
+    # Those of Problem 3 draw the smallest difference between the paths; in Exercise 7, the flows
+    # share equally from the start.
+    [("prob3", 4), ("prob3", 12), ("prob3", 24), ("ex7", 1)],
+)
+def test_an_untouched_network_earns_nothing(unit: str, seed: int) -> None:
+    case = check_selftest.Case(catalog.find(unit), check_selftest.START, None, seed)
+    verdict = check_selftest.run_case(case)
+    assert verdict.reasons == ()
+    assert verdict.points == 0
