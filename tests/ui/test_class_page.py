@@ -81,7 +81,7 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     student.get_by_role("tab", name="Lessons").click()
     student.get_by_role("button", name=re.compile("^Exercise 3")).click()
     student.get_by_role("button", name="Start", exact=True).click()
-    expect(line(teacher, "Ada Lovelace")).to_contain_text("on line")
+    expect(line(teacher, "Ada Lovelace")).to_contain_text("online")
     expect(line(teacher, "Ada Lovelace")).to_contain_text(re.compile(r"Exercise 3 *0 of \d+"))
     (school.folder / "students" / "Ada Lovelace" / "exercise3" / "ex3.sh").write_text("echo mine\n")
     student.get_by_role("button", name="Hand in", exact=True).click()

@@ -25,7 +25,7 @@ export function StudentLines({ student, nowS, columns, onChanged }: Props) {
         </th>
         <td>
           {student.is_online ? (
-            <span className="class-chip class-chip-good">on line</span>
+            <span className="class-chip class-chip-good">online</span>
           ) : (
             <span className="class-soft">{ago(student.seen_s, nowS)}</span>
           )}

@@ -6,7 +6,7 @@ import { StudentLines } from "./StudentLines";
 const REFRESH_MS = 2000;
 const COLUMNS: readonly [Column, string][] = [
   ["name", "Student"],
-  ["presence", "On line"],
+  ["presence", "Online"],
   ["network", "Network"],
   ["unit", "Unit"],
   ["steps", "Steps"],
@@ -82,7 +82,7 @@ function Summary({ state }: { state: ClassState }) {
   return (
     <ul className="class-summary" aria-label="Summary">
       <li>
-        <b>{online}</b> of {state.students.length} on line
+        <b>{online}</b> of {state.students.length} online
       </li>
       <li>
         <b>{running}</b> {state.networks !== null ? `of ${state.networks} networks` : running === 1 ? "network" : "networks"}
