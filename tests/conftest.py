@@ -39,18 +39,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked `long`")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Leave tests marked `long` out only if all tests are run; whoever names tests, gets them.
-
-    Workers of xdist receive the option, but not what was typed.
-    """
+def includes_long(config: pytest.Config) -> bool:
+    """Whether tests marked `long` are run: with --long, and if tests are named in any way."""
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if not is_whole or config.option.keyword or "long" in config.option.markexpr:
-        config.option.long = True
+    is_chosen = config.option.keyword or "long" in config.option.markexpr
+    return bool(config.option.long or is_chosen or not is_whole)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return None if config.option.long else "left out: tests marked `long` (run them with --long)"
+    if includes_long(config):
+        return None
+    return "left out: tests marked `long` (run them with --long)"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -67,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     xdist gives the next file to a free worker, and by default begins with the files that have the
     most tests.
     """
-    if not config.option.long:
+    if not includes_long(config):
         left_out = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left_out)
