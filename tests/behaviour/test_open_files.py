@@ -23,19 +23,31 @@ python3 -c 'import json, http.client; print("programs start")'
 """
 
 
-@pytest.mark.parametrize(("limit", "files"), [(256, 600), (1024, 2000)])
-def test_more_files_are_read_than_may_be_open(tmp_path: Path, limit: int, files: int) -> None:
-    (tmp_path / "read.sh").write_text(SCRIPT.format(files=files))
-    done = subprocess.run(
-        [sys.executable, "-m", "wanlab.cli", "exec", "--", "bash", "read.sh"],
-        cwd=tmp_path,
+def run_with_limit(limit: int, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a machine, with this limit of open files, soft and hard."""
+    return subprocess.run(
+        [sys.executable, "-m", "wanlab.cli", "exec", "--", "bash", "-c", script],
+        cwd=folder,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize(("limit", "files"), [(256, 600), (1024, 2000)])
+def test_more_files_are_read_than_may_be_open(tmp_path: Path, limit: int, files: int) -> None:
+    (tmp_path / "read.sh").write_text(SCRIPT.format(files=files))
+    done = run_with_limit(limit, tmp_path, "bash read.sh")
     assert done.stdout.split("\n") == [str(files), "programs start", ""]
     assert done.returncode == 0
+
+
+def test_the_inode_numbers_of_etc_do_not_depend_on_the_limit(tmp_path: Path) -> None:
+    script = "find /usr/share/doc > /dev/null; ls -i /etc | sha256sum"
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    shown = [run_with_limit(limit, tmp_path, script).stdout for limit in (256, hard)]
+    assert shown[0] == shown[1] != ""
 
 
 @pytest.mark.long

@@ -99,6 +99,9 @@ def prepare(
         f"{root}/etc/resolv.conf",
         "# Names are in /etc/hosts: there is no name server.\n",
     )
+    # A new file, which keeps its inode number: that of a changed one is the computer's until the
+    # kernel drops the file from its cache, and it does so when file descriptors run out.
+    _replace(f"{root}/etc/hosts", "")
     _move_into(root)
 
     _write_built_in(built_in)
