@@ -309,6 +309,7 @@ def test_a_program_that_closes_its_input_stops_nothing(net: Network) -> None:
     assert deaf.stop() == -signal.SIGINT
 
 
+@pytest.mark.long
 def test_200_processes_at_once_end_with_their_own_status(net: Network) -> None:
     started = [
         net["h1" if number % 2 else "h2"].start(

@@ -85,6 +85,7 @@ def story(start: Start) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 def test_ospf_converges_and_reroutes_at_the_same_instants_each_time(start: Start) -> None:
     first = story(start)
     # A router waits for the dead interval, 4 s, before the election; then the databases are exchanged.

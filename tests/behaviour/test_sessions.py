@@ -105,6 +105,7 @@ def test_a_replay_can_go_on_differently(
         assert network["h2"].run("echo new").output == "new\n"
 
 
+@pytest.mark.long
 def test_after_rewinding_to_any_instant_the_rest_of_the_original_repeats(
     tmp_path: Path,
 ) -> None:

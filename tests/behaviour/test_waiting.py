@@ -179,6 +179,7 @@ def test_waiting_by_spinning_repeats(tmp_path: Path) -> None:
     assert seconds() == seconds()
 
 
+@pytest.mark.long
 def test_a_loop_that_starts_programs_until_something_happens_takes_time(start: Start) -> None:
     net = start(shapes.minimal())
     few, many = "for i in $(seq 100); do /bin/true; done", "for i in $(seq 600); do /bin/true; done"

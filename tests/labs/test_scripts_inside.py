@@ -69,6 +69,7 @@ def test_the_queue_of_the_shaper_is_shown_without_the_delay_line(
     assert (tmp_path / f"queue_{PORT}.pdf").read_bytes()[:5] == b"%PDF-"
 
 
+@pytest.mark.long
 def test_a_key_stops_it_and_the_next_run_writes_new_files(network: Network, tmp_path: Path) -> None:
     for _ in range(2):
         watching = network.root.start(f"plot_q.sh {PORT}", terminal=(24, 80))
@@ -121,6 +122,7 @@ def test_the_users_editor_is_started(network: Network) -> None:
     )
 
 
+@pytest.mark.long
 def test_senders_at_the_same_time_are_drawn_together_with_their_fairness(
     network: Network, tmp_path: Path
 ) -> None:

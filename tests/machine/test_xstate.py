@@ -64,7 +64,7 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("size", "registers"),
     [
-        ("0", "sse"),
+        pytest.param("0", "sse", marks=pytest.mark.long),
         ("576", "sse"),
         ("832", "avx"),
         ("2696", "avx512"),

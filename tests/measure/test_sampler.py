@@ -55,7 +55,7 @@ def all_that_happens() -> list[Sampler]:
 
 
 @counts_every_byte
-@pytest.mark.parametrize("wire", ["gso", "mtu"])
+@pytest.mark.parametrize("wire", ["gso", pytest.param("mtu", marks=pytest.mark.long)])
 def test_sampling_changes_nothing(start: Start, wire: str) -> None:
     """Neither iperf3's output nor the instant of its end changes."""
     outputs = []

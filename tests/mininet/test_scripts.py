@@ -38,8 +38,8 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     [
         "commands.py",
         "topologies.py",
-        "nodes.py",
-        pytest.param("links.py", marks=counts_every_byte),
+        pytest.param("nodes.py", marks=pytest.mark.long),
+        pytest.param("links.py", marks=[counts_every_byte, pytest.mark.long]),
         "mistakes.py",
         "ignored.py",
         "examples.py",
@@ -62,6 +62,7 @@ def test_open_vswitches_obey_their_controllers(net: Network) -> None:
     assert "done" in run(net, "openflow.py")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
 def test_sessions_first_errors_and_controllers_are_as_in_mininet(net: Network) -> None:
     assert "done" in run(net, "sessions.py")
@@ -75,6 +76,7 @@ def test_a_ping_through_a_full_queue_is_delayed_by_it(net: Network, between: str
     assert most > 110
 
 
+@pytest.mark.long
 def test_a_script_prints_the_same_in_another_machine(tmp_path: Path) -> None:
     said = []
     for number in range(2):

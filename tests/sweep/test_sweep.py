@@ -137,6 +137,7 @@ def test_an_interrupted_sweep_ends_its_runs_and_keeps_finished_ones(tmp_path: Pa
     assert not (tmp_path / "unfinished").exists()
 
 
+@pytest.mark.long
 def test_a_damaged_or_incomplete_run_is_performed_again(
     tmp_path: Path, undisturbed: Results
 ) -> None:

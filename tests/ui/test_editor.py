@@ -363,6 +363,7 @@ def test_only_an_open_vswitch_can_be_linked_to_a_controller(pencil: Pencil) -> N
     expect(pencil.page.locator(".line-text").filter(has_text="10.0.1.254/24")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_unsaved_work_of_a_killed_server_is_restored(
     pencil: Pencil, server: Any, come: Callable[[], Student]
 ) -> None:

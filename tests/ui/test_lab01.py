@@ -11,6 +11,7 @@ from student import Student
 pytestmark = [pytest.mark.machine, pytest.mark.costs(13)]
 
 
+@pytest.mark.long
 def test_lab_1_is_done_by_hand(student: Student, server: Server) -> None:
     # 3.1 The same network, drawn
     student.draws("Host", 0.25, 0.3)

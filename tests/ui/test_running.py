@@ -168,6 +168,7 @@ def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student
     clock.get_by_text("idle: no command runs").wait_for()
 
 
+@pytest.mark.long
 def test_endless_output_leaves_other_terminals_usable(running: Student) -> None:
     loud = running.opens_terminal("h1")
     running.types(loud, "while sleep 0.1; do head -c 100000 /dev/zero | tr '\\0' x; done")

@@ -39,6 +39,7 @@ def overflow(student: Student) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
     student: Student, server: Server
 ) -> None:
@@ -67,6 +68,7 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
     assert [one["top"] for one in student.boxes(".device")] == [one["top"] for one in before]
 
 
+@pytest.mark.long
 def test_a_drawing_returns_to_its_place_when_the_terminals_shrink(
     student: Student,
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_drawing_returns_to_its_place_when_the_terminals_shrink(
     student.stops()
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_nodes_added_beside_large_terminals_are_visible_when_these_shrink(
     student: Student, server: Server
@@ -133,6 +136,7 @@ DIALOGS = {
 MENUS = ("File", "Edit", "View", "Run", "Help")
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_axe_finds_no_accessibility_problems(student: Student, server: Server) -> None:
     opens(student, server)
@@ -227,6 +231,7 @@ def test_the_clock_stays_in_its_row_and_is_not_cut_off_at_1024_pixels(
     student.picture("the clock at 1024 pixels")
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_f6_leads_out_of_a_terminal_and_around_the_window(student: Student, server: Server) -> None:
     opens(student, server)
@@ -255,6 +260,7 @@ def test_f6_leads_out_of_a_terminal_and_around_the_window(student: Student, serv
     expect(terminal.locator("textarea")).not_to_be_focused()
 
 
+@pytest.mark.long
 def test_a_lesson_keeps_its_scroll_position(student: Student) -> None:
     lesson = student.reads_lesson("Lab 5:")
     lesson.evaluate("(it) => it.scrollTo(0, 900)")
@@ -278,6 +284,7 @@ def test_a_lesson_keeps_its_scroll_position(student: Student) -> None:
     student.picture("lesson on the left")
 
 
+@pytest.mark.long
 def test_a_lessons_files_are_offered_first(student: Student) -> None:
     student.starts_lesson("Lab 5:")
     student.chooses("File", "Open…")
@@ -300,6 +307,7 @@ def test_what_ran_is_not_shown_as_running_once_the_server_has_gone(
     student.console_errors.clear()
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_terminals_stay_tiled_after_a_reload_and_get_the_focus(
     student: Student, server: Server
@@ -323,6 +331,7 @@ def test_terminals_stay_tiled_after_a_reload_and_get_the_focus(
     expect(student.page.locator(".terminal-pane")).to_have_count(0)
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_settings_of_tc_in_a_terminal_are_shown_on_the_canvas_and_can_be_copied(
     student: Student, server: Server
@@ -347,6 +356,7 @@ def test_settings_of_tc_in_a_terminal_are_shown_on_the_canvas_and_can_be_copied(
     expect(form.get_by_label("Delay", exact=True)).to_have_value("20ms")
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_time_can_pass_without_a_command_and_in_slow_motion(
     student: Student, server: Server
@@ -369,6 +379,7 @@ def test_time_can_pass_without_a_command_and_in_slow_motion(
     clock.get_by_text("idle: no command runs").wait_for()
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_charts_opened_late_show_the_flow_through_a_link(student: Student, server: Server) -> None:
     text = "nodes: [{host: h1}, {host: h2}, {host: h3}, {switch: s1}]\nlinks: "
@@ -456,6 +467,7 @@ def test_nodes_of_an_opened_file_are_beside_the_zoom_buttons_and_the_overview(
     student.picture(f"{size[0]} pixels")
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_a_check_reports_its_progress_in_one_place(student: Student) -> None:
     student.starts_lesson("Lab 1:")
@@ -486,6 +498,7 @@ def test_a_check_reports_its_progress_in_one_place(student: Student) -> None:
     assert ".lesson-working,.check-results" not in student.page.evaluate("() => window.seen")
 
 
+@pytest.mark.long
 @pytest.mark.machine
 def test_the_clock_names_the_port_that_makes_time_pass_slowly(
     student: Student, server: Server
