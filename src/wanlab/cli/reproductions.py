@@ -142,7 +142,7 @@ def _measure(
     task = Sweep(unit.experiment, design, output=output / "runs" / f"{unit.name}-{size}")
     began_s, cpu_began_s = time.monotonic(), _processor_s()
     cached = 0
-    with sweeps.shown(task) as listener:
+    with sweeps.shown(task, unit.name) as listener:
 
         def note(state: SweepProgress) -> None:
             nonlocal cached

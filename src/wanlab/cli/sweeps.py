@@ -156,8 +156,11 @@ def _design(
 
 
 @contextmanager
-def shown(task: Sweep) -> Iterator[Callable[[SweepProgress], None]]:
-    """Show progress on standard error: a bar on a terminal, lines elsewhere."""
+def shown(task: Sweep, name: str = "") -> Iterator[Callable[[SweepProgress], None]]:
+    """Show progress on standard error: a bar on a terminal, lines elsewhere.
+
+    `name` is written before the bar (default: that of the experiment).
+    """
     if not sys.stderr.isatty():
         yield _ProgressLines()
         return
@@ -168,7 +171,7 @@ def shown(task: Sweep) -> Iterator[Callable[[SweepProgress], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
     console = Console(stderr=True, highlight=False)
     with Bars(*columns, console=console, auto_refresh=False, transient=True) as bars:
-        bar = bars.add_task(task.experiment.name, total=len(task.tasks), state="")
+        bar = bars.add_task(name or task.experiment.name, total=len(task.tasks), state="")
 
         def show(state: SweepProgress) -> None:
             if state.event:
