@@ -82,7 +82,7 @@ def red(load: float) -> list[Figure]:
             100 * dropped,
             within=FULL_FRAME_BYTES / 2 / (average - MIN_BYTES),
             unit="%",
-            reason="half a packet of avg - min",
+            reason="the average queue is known to half a packet",
         )
     ]
 
@@ -147,7 +147,7 @@ def pie(flows: int) -> list[Figure]:
             least=PIE_TARGET_MS / 2,
             most=2 * PIE_TARGET_MS,
             unit="ms",
-            reason="half (no drops below) to twice the target",
+            reason="half the target (below, PIE drops nothing) to twice",
         )
     ]
 

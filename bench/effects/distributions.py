@@ -104,7 +104,7 @@ def _ks_figure(effect: str, distance: float) -> Figure:
         measured=distance,
         least=0.0,
         most=KS_MOST,
-        reason=f"KS at 0.1 %, {COUNT} packets",
+        reason=f"KS test, significance 0.1 %, {COUNT} packets",
     )
 
 

@@ -119,11 +119,15 @@ def reno(path: Path) -> list[Figure]:
     least, most = pftk * (1 - BOOK - spread), mathis * (1 + BOOK + spread)
     within = ROUNDS + spread
     return [
-        figure("1.31 MSS/(RTT sqrt p)", mathis, least, most, "from PFTK to Mathis, 10 %"),
-        figure("PFTK", pftk, least, most, "from PFTK to Mathis, 10 %"),
+        figure("1.31 MSS/(RTT sqrt p)", mathis, least, most, "from PFTK to the 1.31 formula, 10 %"),
+        figure("PFTK", pftk, least, most, "from PFTK to the 1.31 formula, 10 %"),
         figure("rounds", rounds, rounds * (1 - within), rounds * (1 + within), "3 %"),
         binomial(
-            f"loss of a flow, {path}", "qdisc", path.loss, drops, drops + grown(queue, "packets")
+            f"lost packets of the flow, {path}",
+            "qdisc",
+            path.loss,
+            drops,
+            drops + grown(queue, "packets"),
         ),
     ]
 

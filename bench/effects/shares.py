@@ -210,7 +210,7 @@ def fq_codel() -> list[Figure]:
             least=share * utilisation(CODEL_TARGET_MS / max(far.rtts_ms)),
             most=share,
             unit="Mbit/s",
-            reason="what one Reno fills with a buffer of 5 ms",
+            reason="what one Reno flow can use with a buffer of 5 ms",
         ),
         near(
             "fq_codel, Reno and CUBIC, RTT 10 to 80 ms: sum",

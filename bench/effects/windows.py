@@ -145,7 +145,7 @@ def reno() -> list[Figure]:
             unit="packets",
         ),
         near(
-            "Reno: window after a loss, of the one before",
+            "Reno: window after a loss / before it",
             "kernel",
             0.5,
             epoch.after / epoch.before,
@@ -163,7 +163,7 @@ def cubic() -> list[Figure]:
     found_c = float(np.polyfit(cubes, epoch.windows, 1)[0])
     return [
         near(
-            "CUBIC: window after a loss, of the one before",
+            "CUBIC: window after a loss / before it",
             "kernel",
             CUBIC_BETA,
             epoch.after / epoch.before,
@@ -177,7 +177,7 @@ def cubic() -> list[Figure]:
             within=0.02,
         ),
         Figure(
-            effect="CUBIC: W(t) against C(t - K)^3 + W_max, rms, of W_max",
+            effect="CUBIC: W(t) against C(t - K)^3 + W_max, rms / W_max",
             origin="kernel",
             theory=0.0,
             measured=error,
@@ -230,7 +230,7 @@ def bbr() -> list[Figure]:
             least=8 * rtt_s * 1e3,
             most=10 * rtt_s * 1e3,
             unit="ms",
-            reason="8 to 10 rounds: until packets in flight follow",
+            reason="8 rounds, and up to 2 until the packets in flight adapt",
         ),
         near(
             "BBR: from one probe of the RTT to the next",

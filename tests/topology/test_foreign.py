@@ -100,8 +100,8 @@ def test_everything_in_containerlab_without_a_counterpart_is_listed(tmp_path: Pa
     for words in (
         "the management network (eth0) does not exist here",
         "edge: a node of the kind nokia_srlinux becomes a Linux router",
-        "edge: not taken over: type, startup-config",
-        "core: not taken over: bind daemons:/etc/frr/daemons",
+        "edge: not imported: type, startup-config",
+        "core: not imported: bind daemons:/etc/frr/daemons",
         "edge:ethernet-1/1: is called ethernet-1-1 here",
         "a-name-that-is-too-long: is called a-name-that-is here",
         "a-name-that-is: has no address in the file",
@@ -187,10 +187,10 @@ def test_a_project_of_gns3_keeps_addresses_vlans_filters_and_texts(tmp_path: Pat
         "NAT: a node of type nat is left out",
         "R1 - NAT: this link is left out",
         "R1: a dynamips node becomes a Linux router",
-        "PC 1 - SW: the filter bpf is not taken over",
+        "PC 1 - SW: the filter bpf is not imported",
         "SW - R1: the link is suspended in GNS3, and up here",
-        'PC 1: "ip dns 1.1.1.1" is not taken over',
-        "pictures and lines of the drawing (1) are not taken over",
+        'PC 1: "ip dns 1.1.1.1" is not imported',
+        "pictures and lines of the drawing (1) are not imported",
     ):
         assert any(words in note for note in notes), (words, notes)
     assert check(topology) == []

@@ -44,7 +44,7 @@ def test_settings_of_terminals_are_copied_into_the_drawing(student: Student, ser
     at_port = page.get_by_role("group", name="Set in terminals at h1-eth0")
     expect(at_port.locator("li")).to_have_count(2)
     student.thing("h1").click()
-    note.get_by_role("button", name="Take over into the drawing").click()
+    note.get_by_role("button", name="Copy into the drawing").click()
     expect(mark).to_have_count(0)
     expect(page.get_by_text("The drawing has changed since")).to_have_count(0)
 

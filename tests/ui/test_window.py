@@ -348,7 +348,7 @@ def test_settings_of_tc_in_a_terminal_are_shown_on_the_canvas_and_can_be_copied(
     note = student.page.get_by_role("group", name="Set by tc")
     expect(note).to_contain_text("100Mbps · 20ms · loss 1% · fifo 250KB")
     student.picture("set by tc")
-    note.get_by_role("button", name="Take over into the drawing").click()
+    note.get_by_role("button", name="Copy into the drawing").click()
     expect(note).to_have_count(0)
     form = student.page.get_by_role("region", name="Properties")
     form.get_by_role("radio", name="h1 → h2").click()

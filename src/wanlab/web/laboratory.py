@@ -350,7 +350,7 @@ class Laboratory:
         changed = self._drawn_link(command.link)
         for end, options in self.session.links.set_by_tc(command.link).items():
             changed = changed_link(changed, options, end)
-        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Take over from tc")
+        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Copy from tc")
         self.editor.edit(edit, by)
         self.session.links.note_drawn(changed)
         await self.session.links.keep_tc(command.link)

@@ -68,11 +68,9 @@ class TerminalSettings:
         ports = self._session.snapshot().ports
         drawn = [line for line in lines.values() if described(node, line, ports).drawn_as]
         if node is None or not drawn:
-            raise WanlabError(
-                "no setting made in a terminal here can be taken over into the drawing"
-            )
+            raise WanlabError("no setting made in a terminal here can be copied into the drawing")
         elements = with_settings(self._editor.document, node, drawn, ports)
-        label = f"Take over what was set at {node.name}"
+        label = f"Copy what was set at {node.name}"
         self._editor.edit(commands.EditCommand(put=elements, label=label), by)
         if (branch := self._session.branch) is not None:
             branch.plan = branch.plan.with_elements(elements)

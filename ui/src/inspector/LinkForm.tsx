@@ -128,7 +128,7 @@ function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly
         </p>
       ))}
       <button type="button" className="button" onClick={() => void perform({ do: "take_tc", link: link.id })}>
-        Take over into the drawing
+        Copy into the drawing
       </button>
     </div>
   );

@@ -28,7 +28,7 @@ export function SetInTerminals({ node, port }: { node: string; port?: string }) 
         ))}
       </ul>
       <button type="button" className="button" onClick={() => void perform({ do: "take_settings", node })}>
-        Take over into the drawing
+        Copy into the drawing
       </button>
     </div>
   );

@@ -104,7 +104,7 @@ class _Reader:
             if key == "mgmt":
                 self._note("", "the management network (eth0) does not exist here")
             elif key not in ("name", "topology"):
-                self._note("", f"{key} is not taken over")
+                self._note("", f"{key} is not imported")
         for name, fields in _mapping(self._topology, "nodes").items():
             self._add_node(str(name), fields if isinstance(fields, Mapping) else {})
         links = self._topology.get("links")
@@ -199,7 +199,7 @@ class _Reader:
             what = "runs on start, with this computer's programs: " + "; ".join(setup.commands)
             self._note(node.name, what)
         if missing:
-            self._note(node.name, f"not taken over: {', '.join(dict.fromkeys(missing))}")
+            self._note(node.name, f"not imported: {', '.join(dict.fromkeys(missing))}")
         start = "\n".join(setup.commands) or None
         if isinstance(node.node, Host):
             node.node = replace(node.node, start_command=start, default_route=setup.default_route)
@@ -248,7 +248,7 @@ class _Reader:
             return
         for key in link:
             if key not in ("type", "endpoints", "mtu", "ipv4", "ipv6", "labels"):
-                self._note(place, f"{key} of the link is not taken over")
+                self._note(place, f"{key} of the link is not imported")
         if ends[0]["node"] == ends[1]["node"]:
             self._note(place, "a link of a node to itself is left out", "links here join two nodes")
             return

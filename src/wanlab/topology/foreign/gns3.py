@@ -149,11 +149,11 @@ class _Reader:
         looks_like_router = _ROUTER_SYMBOL.search(symbol) or _ROUTER_SYMBOL.search(name.lower())
         if kind in ROUTERS or (looks_like_router and kind != "vpcs"):
             what = f"a {kind} node becomes a Linux router"
-            self._note(name, what, "its image and configuration are not taken over")
+            self._note(name, what, "its image and configuration are not imported")
             return Router(fitting, x=x, y=y)
         if kind not in ("vpcs", "traceng"):
             what = f"a {kind} node becomes a host with this computer's programs"
-            self._note(name, what, "its image is not taken over")
+            self._note(name, what, "its image is not imported")
         return Host(fitting, x=x, y=y)
 
     def _note_properties(self, node: _Node) -> None:
@@ -164,7 +164,7 @@ class _Reader:
                 if node.properties.get(key)
             ]
             if ignored:
-                self._note(node.name, f"not taken over: {', '.join(ignored)}")
+                self._note(node.name, f"not imported: {', '.join(ignored)}")
 
     def _read_vpcs(self, node: _Node, id_: str) -> None:
         """Import the stored address of a VPCS: `ip ADDRESS[/BITS] [GATEWAY] [BITS]`."""
@@ -177,7 +177,7 @@ class _Reader:
                 case [] | ["set", "pcname", *_]:
                     pass
                 case [first, *_] if not first.startswith("#"):
-                    self._note(node.name, f'"{line.strip()}" is not taken over')
+                    self._note(node.name, f'"{line.strip()}" is not imported')
 
     def _set_address(self, node: _Node, line: str, address: str, rest: list[str]) -> None:
         address, _, bits = address.partition("/")
@@ -223,7 +223,7 @@ class _Reader:
         if gateway and isinstance(node.node, Host):
             node.node = replace(node.node, default_route=gateway)
         for key, value in options.items():
-            self._note(node.name, f'"{key} {value}" is not taken over')
+            self._note(node.name, f'"{key} {value}" is not imported')
 
     # -- links ------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class _Reader:
                     trunks = tuple(sorted(self._trunks - {vlan}))
                     return replace(port, vlan=vlan, trunks=trunks)
                 if kind == "qinq":
-                    self._note(f"{node.name} port {number}", "QinQ is not taken over")
+                    self._note(f"{node.name} port {number}", "QinQ is not imported")
                 return replace(port, vlan=vlan)
         return port
 
@@ -296,7 +296,7 @@ class _Reader:
             elif kind in FILTERS and values:
                 words["loss" if kind == "packet_loss" else kind] = f"{values[0]:g}%"
             elif value and value not in ([0], [0, 0]):
-                self._note(place, f"the filter {kind} is not taken over")
+                self._note(place, f"the filter {kind} is not imported")
         return read_conditions(
             words, Conditions(), lambda word, error: self._note(place, error.what, error.hint)
         )
@@ -320,7 +320,7 @@ class _Reader:
             else:
                 others += 1
         if others:
-            self._note("", f"pictures and lines of the drawing ({others}) are not taken over")
+            self._note("", f"pictures and lines of the drawing ({others}) are not imported")
         return labels, frames
 
 
