@@ -53,8 +53,8 @@ app = typer.Typer(
     wanlab doctor                                  check what this computer needs
 
     A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in
-    the machine is virtual: it passes as fast as this computer can compute what happens. --machine
-    native uses this computer's own kernel instead.
+    the machine is virtual: it passes as fast as this computer can compute what happens. With
+    --machine native, exec, mn and python use this computer's own kernel instead.
     """,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -194,7 +194,7 @@ def mininet(
     "python",
     cls=PassedOn,
     context_settings=ALL_ARGUMENTS,
-    options_metavar="[MACHINE] [SCRIPT [ARGUMENTS]]",
+    options_metavar="[OPTIONS] SCRIPT [ARGUMENTS]",
 )
 def python(
     arguments: Annotated[
@@ -210,14 +210,14 @@ def python(
 
     It runs as root. The script can import Mininet's modules (from mininet.net import Mininet) and
     wanlab's. The machine shares the current folder; other files that the script writes are lost when
-    the machine ends. sleep(10) passes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless
+    the machine ends. sleep(10) takes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless
     it has a `bw`.
 
     \b
-    MACHINE options, before the script:
-      --clock virtual|real        as fast as possible and repeatable, or real time (virtual)
+    OPTIONS, before the script (defaults in parentheses):
+      --clock virtual|real        as fast as possible and repeatable, or real (virtual)
       --machine embedded|native   its own kernel, or this computer's in new namespaces (embedded)
-      --pace fast|real            with real, time never passes faster than real time (fast)
+      --pace fast|real            real: virtual time never passes faster than real time (fast)
       --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
       --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
       --seed NUMBER               seed of all random numbers in the machine (1)
@@ -226,7 +226,7 @@ def python(
       --allow-connect ADDRESS:PORT   let programs connect to this address, such as a controller's
       --session FILE              record all input and output, for: wanlab replay FILE
       --venv FOLDER               virtual environment to use (default: the active one)
-      --strict                    fail, instead of warning, if something has no effect
+      --strict                    fail, not warn, if something in the script has no effect
 
     Exit status: that of the script.
     """
@@ -377,7 +377,7 @@ def version() -> None:
     print(f"wanlab {__version__}")
 
 
-@app.command("help", add_help_option=False)
+@app.command("help")
 def help_on(
     context: typer.Context,
     words: Annotated[

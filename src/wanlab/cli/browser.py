@@ -39,7 +39,7 @@ def web(
         Path | None,
         typer.Option(
             "--class",
-            help="Serve all students listed in FOLDER/students.csv, and a teacher's page.",
+            help="Serve the students in FOLDER/students.csv (with a column name or student).",
             metavar="FOLDER",
             rich_help_panel=CLASS,
         ),
@@ -47,7 +47,7 @@ def web(
     address: Annotated[
         str,
         typer.Option(
-            help="Class: address to listen on: 0.0.0.0 for other computers (with --url).",
+            help="Class: listen on this address; 0.0.0.0 admits other computers (needs --url).",
             metavar="ADDRESS",
             rich_help_panel=CLASS,
         ),
@@ -107,8 +107,9 @@ def web(
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
     wanlab web --class networks-2026          one server for a class; see docs/class.md
 
-    With --class, each student has a separate link, folder, networks and limits. A student
-    runs one network at a time. The links are written to FOLDER/tokens.csv, which only you can read.
+    With --class, each student has a separate URL, folder, networks and limits, and there is a
+    teacher's page. A student runs one network at a time. The URLs are written to
+    FOLDER/tokens.csv, which only you can read.
 
     With --session FILE, each run of a network is recorded: in FILE, FILE-2 and so on. These files
     contain everything that is typed, including passwords.

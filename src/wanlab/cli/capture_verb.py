@@ -31,6 +31,10 @@ class WithCommand(TyperCommand):
         ctx.meta[COMMAND] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what stands behind "Usage:", with the other command."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND]"]
+
 
 def capture(
     context: typer.Context,
@@ -45,7 +49,8 @@ def capture(
         typer.Option(
             "-i",
             "--at",
-            help="A port (s1-eth2), a node (h1: all its ports) or a link (s1-s2); repeatable.",
+            help="A port (s1-eth2), a node (h1: all its ports) or a link (s1-s2: both ends); "
+            "repeatable.",
             metavar="PLACE",
             autocompletion=completions.ports,
         ),
@@ -74,7 +79,7 @@ def capture(
         ),
     ] = 262_144,
     count: Annotated[
-        int | None, number_option("Keep this many packets.", "-c", "--count", min=1)
+        int | None, number_option("Stop after this many packets.", "-c", "--count", min=1)
     ] = None,
     time: Annotated[
         str | None,
@@ -95,13 +100,13 @@ def capture(
     """Capture packets at ports of a network.
 
     \b
-    wanlab capture --topo single,2 --at s1-eth1 -- wanlab-node h1 ping -c 3 h2
+    wanlab capture --topo single,2 --at s1-eth1 --node h1 -- ping -c 3 h2
     wanlab capture --topo net.mn --at s1-s2 -w out.pcapng -s 96 tcp -- bash test.sh
     wanlab capture --topo net.mn --at s1-s2 -w - -- bash test.sh | wireshark -k -i -
     wanlab capture --at h1 -w out.pcapng           in a terminal inside a network, until Ctrl-C
 
-    With -w -, and without -w, the output of the command goes to standard error. Times are those of
-    the machine's clock. To watch a running network live, capture to a file in a terminal of the
+    If packets go to standard output, the output of the command goes to standard error. Times are
+    those of the machine's clock. To watch a running network live, capture to a file in a terminal of the
     network. In a terminal of your computer, run `tail -c +1 -f out.pcapng | wireshark -k -i -`.
 
     Exit status: that of the command.

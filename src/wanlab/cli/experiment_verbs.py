@@ -6,31 +6,41 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 from . import completions
 from .options import Jobs, Json, Kernel, NoCache, Scheduler, Seed, folder_option, number_option
 
-ExperimentFile = Annotated[
-    str,
-    typer.Argument(help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"),
+FILES = "An experiment: FILE.py, FILE.py:NAME (one of several) or FILE.yaml; see docs/sweeps.md."
+ExperimentFile = Annotated[str, typer.Argument(help=FILES, metavar="FILE")]
+OptionalExperimentFile = Annotated[str | None, typer.Argument(help=FILES, metavar="FILE")]
+
+
+def _set_option(help: str, metavar: str) -> OptionInfo:
+    option: OptionInfo = typer.Option(
+        "--set", help=help, metavar=metavar, autocompletion=completions.settings
+    )
+    return option
+
+
+Value = Annotated[
+    list[str] | None,
+    _set_option("Set a parameter: rtt=10ms (repeatable).", "NAME=VALUE"),
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        help="Set a parameter: rtt=10ms,50ms (repeatable).",
-        metavar="NAME=VALUES",
-        autocompletion=completions.settings,
-    ),
+    _set_option("Set a parameter, or vary it: rtt=10ms,50ms (repeatable).", "NAME=VALUES"),
 ]
 
 
 def run_experiment(
     file: ExperimentFile,
-    values: Values = None,
+    values: Value = None,
     kernel: Kernel = None,
     seed: Seed = 1,
-    output: Annotated[Path | None, folder_option("Also write the record to FOLDER.")] = None,
+    output: Annotated[
+        Path | None, folder_option("Write the record to FOLDER as well as to the cache.")
+    ] = None,
     no_cache: NoCache = False,
     here: Annotated[
         bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
@@ -38,6 +48,8 @@ def run_experiment(
     as_json: Json = False,
 ) -> None:
     """Run an experiment once.
+
+    An experiment is a Python function or YAML file that builds a network and measures it.
 
     \b
     wanlab run buffers.py --set buffer=2bdp --seed 3
@@ -63,16 +75,11 @@ def run_experiment(
 
 
 def sweep_experiment(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            help="FILE.py, FILE.py:NAME or FILE.yaml; see docs/sweeps.md.", metavar="FILE"
-        ),
-    ] = None,
+    file: OptionalExperimentFile = None,
     values: Values = None,
     kernel: Kernel = None,
     repeats: Annotated[
-        int | None, number_option("Run each point with this many seeds.", min=1)
+        int | None, number_option("Run each combination of values with this many seeds.", min=1)
     ] = None,
     full: Annotated[
         bool,
@@ -99,7 +106,8 @@ def sweep_experiment(
         list[str] | None,
         typer.Option(
             "--plot",
-            help='Draw a figure, such as "lines goodput over buffer by algorithm" (repeatable).',
+            help="Draw a figure (lines, heat, box or cdf), such as "
+            '"lines goodput over buffer by algorithm" (repeatable).',
             metavar="FIGURE",
         ),
     ] = None,
@@ -123,7 +131,7 @@ def sweep_experiment(
     wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
 
     Finished runs are kept in the results folder. If the sweep was interrupted or killed, or if you add
-    values, the same command resumes from there. Kinds of figures: lines, heat, box, cdf.
+    values, run it again: finished runs are not repeated.
 
     Exit status: 0, or 1 if a run failed.
     """

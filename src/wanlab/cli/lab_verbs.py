@@ -11,7 +11,9 @@ from . import completions
 from .options import Clock, Json, Kernel, Units, UnitSeed, file_option, folder_option, number_option
 
 lab = typer.Typer(
-    help="Work with the labs of the course.", no_args_is_help=True, rich_markup_mode=None
+    help="Work with the labs of a course on network protocols.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 UnitName = Annotated[
@@ -26,7 +28,10 @@ UnitName = Annotated[
 
 @lab.command("list")
 def lab_list(as_json: Json = False, units: Units = None) -> None:
-    """List labs, exercises and problems in the order of the manual."""
+    """List labs, exercises and problems in the manual's order.
+
+    The manual is the printed lab manual of the course.
+    """
     from . import labs
 
     labs.show_list(as_json=as_json, units=units)
@@ -35,7 +40,9 @@ def lab_list(as_json: Json = False, units: Units = None) -> None:
 @lab.command("show")
 def lab_show(
     unit: UnitName,
-    text: Annotated[bool, typer.Option("--text", help="Print it as Markdown.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print its Markdown, for printing or converting.")
+    ] = False,
     hint: Annotated[
         int | None, number_option("Show only this hint; the first one is 1.", min=1)
     ] = None,
@@ -51,8 +58,8 @@ def lab_show(
 ) -> None:
     """Show the lesson of a unit.
 
-    Hints and answers are left out. Where WANLAB_ANSWERS=no is set, --answers and --instructor are
-    refused.
+    Hints and answers are left out. If the environment has WANLAB_ANSWERS=no, --answers and --instructor
+    are refused.
 
     \b
     wanlab lab show 6
@@ -80,7 +87,9 @@ def lab_start(
     kernel: Kernel = None,
     folder: Annotated[
         Path | None,
-        folder_option("Folder for your files, /home/admin in the machine (default: ./lab06)."),
+        folder_option(
+            "Folder for your files, /home/admin in the machine (default: ./UNIT, such as ./lab06)."
+        ),
     ] = None,
     at: Annotated[
         int | None,
@@ -97,20 +106,20 @@ def lab_start(
 ) -> None:
     """Start the network of a unit, with Mininet's prompt.
 
-    If tmux is installed, there is also a window for each terminal.
+    If tmux is installed, each terminal has a window.
 
     \b
     wanlab lab start 6
     wanlab lab start prob1 --seed 4 --folder ~/prob1
     wanlab lab start 16 --at 12 --folder ~/lab16-from-12
 
-    Your files are kept in FOLDER, and what each terminal shows in FOLDER/transcripts. The home folder
+    FOLDER keeps your files, and FOLDER/transcripts keeps the output of the terminals. The home folder
     in the network also has the folders that the course's manual names: ~/lab_topologies,
     ~/NTP_Exercises and ~/NTP_Problems.
 
     To have your work graded, type `wanlab lab check UNIT` in the network.
-    With --at, all steps before STEP are performed first, as the lesson tells you to type them. The
-    command then lists the programs that those steps have left running.
+    With --at, all steps before STEP are typed for you (`wanlab lab run UNIT` shows the steps and
+    their numbers). The command then lists the programs that those steps have left running.
     """
     from . import lab_start as command_module
 
@@ -168,7 +177,7 @@ def lab_run(
         ),
     ] = None,
 ) -> None:
-    """Run a unit and compare the results with the manual.
+    """Run a unit and compare the results with the course's manual.
 
     Performs all steps of a lab; solves and grades exercises and problems.
 
@@ -186,16 +195,16 @@ def lab_run(
     (course.html and .json; with --seed 2, course-seed2.html) is written next to their reports.
     Ctrl-C ends all of them.
 
-    With --seeds, the unit runs with the seeds from --seed on (default: 1). The table shows each
-    number's median, its central 95 % over the seeds, and how many seeds are in the manual's band.
-    It also shows what share of the seeds gave less than the manual's number. All values are kept
-    next to the reports.
+    --seeds N runs the unit with N seeds, the first of which is --seed (default: 1). The table shows
+    for each number of the manual the median and the central 95 % of our values, how many seeds give a
+    value in the accepted range, and what share of the seeds gives less than the manual. All values
+    are kept next to the reports.
 
     With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
     command resumes. Runs with another version of wanlab, kernel or unit do not count.
 
-    Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained,
-    or the solution did not pass.
+    Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained
+    in the unit, or the solution did not pass.
     """
     from . import labs
 
@@ -235,7 +244,9 @@ def lab_check(
     unit: UnitName,
     script: Annotated[
         Path | None,
-        file_option("Commands for the client's terminal (the root namespace), or steps (.yaml)."),
+        file_option(
+            "Commands for the client's terminal (the root namespace), or steps as in lab.yaml."
+        ),
     ] = None,
     session: Annotated[
         Path | None, file_option("A session file or hand-in: grade what was typed.")
@@ -261,8 +272,9 @@ def lab_check(
     A script starts in the client's terminal after the unit's environment has been set up. It runs
     commands on hosts with `wanlab-node h1 COMMAND`.
 
-    With --session, everything that was typed in the session is typed again, each input at its instant,
-    in a fresh network of the unit, which is then graded. The output in the session file does not count.
+    With --session, everything that was typed in the session is typed again, each input at its
+    original time, in a fresh network of the unit, which is then graded. The output in the session
+    file does not count.
 
     Exit status: 0 if all checks pass, otherwise 1.
     """
@@ -287,22 +299,27 @@ def lab_hand_in(
     unit: UnitName,
     seed: UnitSeed = None,
     folder: Annotated[
-        Path | None, folder_option("The folder that lab start used (default: ./problem1).")
+        Path | None,
+        folder_option("The folder that lab start used (default: ./UNIT, such as ./problem1)."),
     ] = None,
     script: Annotated[
-        Path | None, file_option("The commands that solve the unit (default: FOLDER/prob1.sh).")
+        Path | None,
+        file_option("The commands that solve the unit (default: such as FOLDER/prob1.sh)."),
     ] = None,
     session: Annotated[
         Path | None, file_option("The session that counts (default: the newest in FOLDER).")
     ] = None,
-    output: Annotated[Path | None, file_option("The file to write.", "-o", "--output")] = None,
+    output: Annotated[
+        Path | None,
+        file_option("The file to write (default: such as prob1-seed1.zip).", "-o", "--output"),
+    ] = None,
     units: Units = None,
 ) -> None:
     """Pack your work on a unit into one file for your instructor.
 
-    The file has the script, what each terminal showed, and the versions of wanlab and its kernel. If
-    you have not written a script, one is made from the commands that you typed: read it first. The
-    file also has the newest sessions, which contain everything that you typed and your files.
+    The file has the script, what each terminal showed, and the versions of wanlab and its kernel.
+    Without a script of yours, one is made from the commands that you typed: read it before you submit.
+    The file also has the newest sessions, which contain your files and everything that you typed.
 
     \b
     wanlab lab hand-in prob1 --seed 4711 --folder ~/prob1
@@ -353,16 +370,18 @@ def lab_grade(
 ) -> None:
     """Grade the submissions of a class.
 
+    Each student's folder, such as submissions/Ada Lovelace, holds a script (prob1.sh), a hand-in
+    (prob1-seed7.zip) or a session (prob1.wanlab).
+
     \b
-    submissions/Ada Lovelace/prob1.sh     or a hand-in, prob1-seed7.zip, or a session, prob1.wanlab
     wanlab lab grade submissions --seeds seeds.csv -j 4
     wanlab lab grade submissions --seeds seeds.csv -j 4 --replay
     wanlab lab grade submissions --seeds seeds.csv --only "Ada Lovelace"
 
     Writes grades.csv, files for Moodle and Canvas, a page of feedback for each student, and a list
     of submissions that are alike. Submissions that have not changed since an earlier run are not
-    graded again. A session is replayed in a fresh network and measured there with the programs of
-    your computer.
+    graded again. A session is replayed in a fresh network, which is then measured with your
+    computer's programs.
 
     Exit status: 0, or 1 if something that was handed in could not be graded.
     """

@@ -54,13 +54,13 @@ def number_option(help: str, *names: str, min: float | None = None) -> OptionInf
 Seed = Annotated[int, number_option("Seed of all random numbers in the machine.", min=0)]
 OptionalSeed = Annotated[
     int | None,
-    number_option("Seed of all random numbers in the machine.", min=0),
+    number_option("Seed of all random numbers in the machine (default: 1).", min=0),
 ]
 UnitSeed = Annotated[
     int | None,
     number_option(
-        "Seed of the unit's faults and values, and of all random numbers (default: the unit's, "
-        "mostly 1).",
+        "Seed of all random numbers, and of a problem's faults and values (default: the unit's, "
+        "usually 1).",
         min=0,
     ),
 ]

@@ -20,7 +20,8 @@ def plot(
     what: Annotated[
         str | None,
         typer.Option(
-            help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the usual ones).",
+            help="Quantities to draw: rtt,queue or TABLE.COLUMN (default: the common ones; see "
+            "--list).",
             metavar="NAMES",
             autocompletion=completions.quantities,
         ),
@@ -52,7 +53,8 @@ def plot(
 ) -> None:
     """Draw figures from records and from iperf3's JSON output.
 
-    They show throughput, RTT, congestion window, queue, drops and more over time.
+    A record holds the measurements of a run. The figures show throughput, RTT, congestion
+    window, queue, drops and more over time.
 
     \b
     wanlab plot results/lab14-seed1/1-bdp
@@ -62,9 +64,9 @@ def plot(
     wanlab plot results/lab14-seed1 --columns
     wanlab plot out.json                           what iperf3 -c h2 -J printed
 
-    Several records are drawn in the same panels, or side by side with --columns. Instead of a record,
-    name a folder that contains just one; with --columns, it may contain several. Warnings of a record
-    are printed below the figure.
+    Several records are drawn in the same panels, or side by side with --columns. A folder that
+    contains just one record will do, too; with --columns, it may contain several. Warnings of a
+    record are printed below the figure.
     """
     from . import figures
 

@@ -51,8 +51,8 @@ def replay(
     wanlab replay prob1-seed7.zip --verify         the newest session in a student's hand-in
 
     On the same kernel, with the same versions of the programs, everything happens again at the same
-    instants. If something differs on this computer, wanlab says so first. If the session has several
-    programs, each line begins with its instant and its node. A session on the real clock cannot be
+    times. If something differs on this computer, wanlab says so first. If the session has several
+    programs, each line begins with its time and its node. A session on the real clock cannot be
     replayed.
 
     The programs work in a copy of the session's working folder, which is removed afterwards.

@@ -33,7 +33,7 @@ FigureName = Annotated[
 ]
 GalleryFolder = Annotated[
     Path | None,
-    folder_option("Use the figures in FOLDER, not the gallery's.", "--units"),
+    folder_option("Use the definitions of figures in FOLDER, not the gallery's.", "--units"),
 ]
 Output = Annotated[
     Path,
@@ -44,7 +44,7 @@ RESULTS = Path("results/gallery")
 
 @reproduce.command("list")
 def reproduce_list(units: GalleryFolder = None, as_json: Json = False) -> None:
-    """List the figures of the gallery."""
+    """List the published figures that can be repeated (the gallery)."""
     from . import reproductions
 
     raise typer.Exit(reproductions.show_list(units, as_json=as_json))
@@ -54,7 +54,7 @@ def reproduce_list(units: GalleryFolder = None, as_json: Json = False) -> None:
 def reproduce_show(name: FigureName, units: GalleryFolder = None, as_json: Json = False) -> None:
     """Show what was published, and what wanlab predicts.
 
-    Each prediction has a band and a reason, which were written down before the first run.
+    Each prediction has an accepted range (a band) and a reason, both written down before the first run.
     """
     from . import reproductions
 
@@ -92,7 +92,7 @@ def reproduce_run(
 
     The measurement is kept as NAME.json in the output folder (with --full as full/NAME.json), with a
     page (NAME.md) and a figure (NAME.svg) that shows the published points and ours. Finished runs are
-    cached, so an interrupted command resumes. The quick design of each figure takes less than two
+    cached, so an interrupted command resumes. Without --full, each figure takes less than two
     minutes on two idle cores.
 
     Exit status: 0, or 1 if a run failed. A figure that differs from the published one is not a failure.
@@ -122,9 +122,9 @@ def reproduce_report(
     units: GalleryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Write the gallery's pages again and print the verdicts.
+    """Write pages again, and print which figures agree.
 
-    It writes the pages of all figures whose measurements are in FOLDER, and an index.
+    For all measurements in FOLDER, it writes pages and an index there.
     """
     from . import reproductions
 

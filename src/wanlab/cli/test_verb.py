@@ -35,7 +35,7 @@ def run_test(
     queue: Annotated[
         str | None,
         typer.Option(
-            help="Queue of the bottleneck (fifo), or several to compare: fifo,fq_codel.",
+            help="Queue of the bottleneck, or several to compare: fifo,fq_codel (default: fifo).",
             metavar="QUEUES",
             autocompletion=completions.queues,
         ),
@@ -59,7 +59,7 @@ def run_test(
     congestion: Annotated[
         str | None,
         choice_option(
-            "Congestion control (cubic), or several to compare: cubic,bbr.",
+            "Congestion control, or several to compare: cubic,bbr (default: cubic).",
             "NAMES",
             "bbr",
             "cubic",
@@ -82,7 +82,8 @@ def run_test(
     wire: WireOption = "mtu",
     jobs: Jobs = None,
     output: Annotated[
-        Path | None, folder_option("Keep the results in FOLDER (results/TEST).", "-o", "--output")
+        Path | None,
+        folder_option("Keep the results in FOLDER (default: results/TEST).", "-o", "--output"),
     ] = None,
     ending: Annotated[
         str,
@@ -104,8 +105,8 @@ def run_test(
     wanlab test rrul --queue fifo,fq_codel,cake --rate 20Mbps --delay 15ms --seeds 5
     wanlab test tcp_8up --topo network.mn --client h1 --server h4
 
-    Pings run alone for 5 s, under load, and alone again. The command prints a table and draws
-    throughput and ping over time and the distribution of the pings. Options with several values
+    Pings run alone for 5 s, under load, and alone again. The command prints a table, and draws
+    throughput and pings over time and the pings' distribution. Give an option several values to
     compare them. Runs are cached; see docs/tests.md.
 
     Exit status: 0, or 1 if a run failed.

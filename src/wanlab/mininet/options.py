@@ -32,12 +32,12 @@ TEST_HELP = (
 
 DESCRIPTION = """\
 Builds a network and runs a prompt or tests in it. The options are Mininet's, plus some that wanlab \
-adds. No root is needed: the network is in a machine with its own kernel. On virtual time a command \
-finishes as soon as it has been computed, however long it takes on the network's clock.
+adds. No root is needed: the network is in a machine with its own kernel. On virtual time, a \
+command ends as soon as it has been computed, however long it takes on the network's clock.
 
 Without --link tc,bw=... a link is a cable of 1 Gbit/s (see --line-rate). Switches are Linux bridges \
 unless --switch or --controller selects Open vSwitch. The machine shares the folder in which you start \
-mn; other files that are written there are lost when it ends.
+mn; files written elsewhere are lost when it ends.
 
 Exit status: 0; 1 if a test failed, a ping test lost packets, or an error occurred; 2 for wrong options.
 """
@@ -70,8 +70,8 @@ MACHINE_OPTIONS = (
     MachineOption(
         "pace",
         "PACE",
-        "fast (default; time stops at the prompt) or real (time passes as on a real clock, also at"
-        " the prompt, and never faster)",
+        "fast (default; time stops at the prompt) or real (virtual time passes at the prompt, too, and"
+        " never faster than real time)",
         ("fast", "real"),
     ),
     MachineOption(
@@ -105,7 +105,7 @@ MACHINE_OPTIONS = (
     MachineOption(
         "venv",
         "FOLDER",
-        "virtual environment whose Python and packages scripts use (default: the active one)",
+        "virtual environment (Python and packages) for scripts (default: the active one)",
     ),
 )
 VALUES: Mapping[str, tuple[str, ...]] = {
@@ -120,7 +120,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     )
 }
 """Values of Mininet's own options, for the completion of command lines."""
-STRICT_HELP = "fail, instead of warning, if something has no effect"
+STRICT_HELP = "fail, not warn, if an option or a part of a script has no effect"
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -247,7 +247,7 @@ def _add_mininet_options(options: Options) -> None:
         type="int",
         dest="wait",
         metavar="SECONDS",
-        help="wait for them at most SECONDS",
+        help="like --wait, but for at most SECONDS",
     )
     add("--cluster", metavar="SERVER,...", help="not supported: one machine carries the network")
     add("--placement", metavar="block|random", help="not supported, see --cluster")
@@ -258,8 +258,7 @@ def _add_wanlab_options(options: Options) -> None:
     group.add_option(
         "--attach",
         action="store_true",
-        help="inside a machine: run the prompt for the network that it was started with, which keeps"
-        " running afterwards",
+        help="inside a machine: run the prompt on the machine's network, which runs on afterwards",
     )
     group.add_option("--strict", action="store_true", help=STRICT_HELP)
     for option in MACHINE_OPTIONS:
