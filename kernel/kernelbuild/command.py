@@ -17,6 +17,7 @@ from .variants import define_variant, load_kernel, variant_names
 from .verify import verify_image
 
 RECIPE_FOLDER = Path(__file__).resolve().parent.parent
+NAME_HELP = "name of the kernel, see: list (default: 6.12)"
 
 
 def main(
@@ -47,10 +48,15 @@ def main(
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description="wanlab's own kernel")
     commands = parser.add_subparsers(dest="command", required=True)
-    build = commands.add_parser("build", help="build it, unless it is in the cache")
+    build = commands.add_parser(
+        "build",
+        help="build it, unless it is in the cache",
+        description="Build a kernel, or a variant with patches of your own, unless it is in the "
+        "cache. Its source is the computer's or is downloaded from its Debian mirror.",
+    )
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
     variant = build.add_argument_group("a variant, with patches of your own")
-    variant.add_argument("--name", help="name of the variant, for --kernel and kernel=")
+    variant.add_argument("--name", help="name of the variant, as for --kernel")
     variant.add_argument("--base", default="", help="name of the kernel that the patches change")
     variant.add_argument(
         "--patch",
@@ -62,17 +68,26 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="patches, in the order in which they are applied (patch -p1)",
     )
     config = commands.add_parser(
-        "config", help="print the full configuration, checked; build nothing"
+        "config",
+        help="print the full configuration, checked; build nothing",
+        description="Print a kernel's full configuration, after checking that it has every option "
+        "that was asked for. Nothing is built.",
     )
     verify = commands.add_parser(
         "verify",
         help="compare an image with the recipe; the kernel is built again for that",
-        description="Tell whether an image is the one that this recipe makes. The kernel is built "
+        description="Tell whether an image equals what wanlab's recipe builds. The kernel is built "
         "again in a temporary folder (below TMPDIR), which takes as long as a build, and every file "
-        "is compared byte by byte. The compiler, linker and C library must be those of the image. "
+        "is compared byte by byte. The compiler, linker and C library must be those that built the "
+        "image. "
         "The exit status is 0 if all files are equal, 1 if not.",
     )
-    verify.add_argument("folder", type=Path, nargs="?", help="the image (default: the built one)")
+    verify.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        help="folder of the image, not a kernel's name (default: the one that was built)",
+    )
     verify.add_argument(
         "--quick",
         action="store_true",
@@ -87,21 +102,25 @@ def _parser(program: str) -> argparse.ArgumentParser:
         )
     for command in (build, config, verify):
         command.add_argument(
-            "--source", type=Path, help="a source archive, for example linux-6.12.9.tar.xz"
+            "--source",
+            type=Path,
+            help="use this source archive, such as linux-6.12.9.tar.xz (default: find or download it)",
         )
-    listing = commands.add_parser("list", help="list the kernels and variants, and which are built")
+    listing = commands.add_parser(
+        "list",
+        help="list the kernels and variants, and which are built",
+        description="List the kernels and variants, and the folders of those that are built.",
+    )
     listing.add_argument("--json", action="store_true", help="print JSON")
     info = commands.add_parser(
-        "info", help="show its sources, patches and options, and where it is"
+        "info",
+        help="show its sources, patches and options, and where it is",
+        description="Show the source, patches and options of a kernel, and where its image is.",
     )
     info.add_argument("--json", action="store_true", help="print JSON")
     for command in (build, config, info):
-        command.add_argument(
-            "kernel", nargs="?", default="", help="name of the kernel (default: the default kernel)"
-        )
-    verify.add_argument(
-        "--kernel", default="", help="name of the kernel (default: the default kernel)"
-    )
+        command.add_argument("kernel", nargs="?", default="", help=NAME_HELP)
+    verify.add_argument("--kernel", default="", help=NAME_HELP)
     return parser
 
 
