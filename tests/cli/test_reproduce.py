@@ -67,6 +67,24 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     assert "|  | 10ms | 40 | 40 ± 0 ms | +0% | arithmetic |" in page
 
 
+@pytest.mark.long
+@pytest.mark.machine
+def test_a_run_that_is_repeated_keeps_the_time_that_it_took(wanlab: Any, tmp_path: Path) -> None:
+    measured = tmp_path / "results" / "gallery" / "round-trip.json"
+
+    def times_s() -> tuple[float | None, float | None]:
+        ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "-j", "1", "--no-cache")
+        assert ran.status == 0, ran.errors
+        found = json.loads(measured.read_text())
+        return found["real_s"], found["processor_s"]
+
+    first = times_s()
+    assert None not in first
+    assert times_s() == first
+    measured.write_text("damaged")
+    assert times_s() == (None, None)
+
+
 def test_a_report_says_what_was_written_and_what_the_interval_means(
     wanlab: Any, tmp_path: Path
 ) -> None:

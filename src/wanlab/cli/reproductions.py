@@ -7,7 +7,8 @@ import resource
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from wanlab import Sweep
@@ -15,7 +16,7 @@ from wanlab.errors import WanlabError
 from wanlab.experiments import SweepProgress
 from wanlab.gallery import pages, unit_file
 from wanlab.gallery.judgement import Judgement, judge
-from wanlab.gallery.measurement import MeasuredFigure, measurement_of
+from wanlab.gallery.measurement import MeasuredFigure, measurement_of, read_measurement
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from wanlab.gallery.wrapping import wrapped
 from wanlab.text_table import aligned
@@ -167,10 +168,21 @@ def _measure(
         processor_s=None if cached or scheduler else _processor_s() - cpu_began_s,
     )
     path = pages.measurement_path(output, unit.name, size)
+    if cached:
+        measurement = _with_earlier_times(measurement, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(measurement.to_json(), encoding="utf-8")
     if results.results:
         pages.write_pages(output, [unit_file.find(unit.name, known)], index=False)
+    return measurement
+
+
+def _with_earlier_times(measurement: MeasuredFigure, path: Path) -> MeasuredFigure:
+    """Add how long the same measurement took when it was performed, if `path` says so."""
+    with suppress(WanlabError):
+        earlier = read_measurement(path)
+        if earlier.points == measurement.points:
+            return replace(measurement, real_s=earlier.real_s, processor_s=earlier.processor_s)
     return measurement
 
 
