@@ -59,6 +59,15 @@ def test_units_are_listed_for_programs(wanlab: Any) -> None:
         assert units[name]["steps"] == len(catalog.find(name).steps)
 
 
+def test_the_steps_are_listed_with_their_numbers(wanlab: Any) -> None:
+    lines = wanlab("lab", "show", "16", "--steps").output.decode().splitlines()
+    assert len(lines) == 1 + 57
+    assert lines[0].split() == ["step", "section", "what", "to", "do"]
+    assert " ".join(lines[15].split()).startswith("15 3.1/4 h3$ sysctl -w net.ipv4.tcp_wmem=")
+    # The steps of a problem are those before its tasks, never its solution.
+    assert "tbf" not in wanlab("lab", "show", "prob1", "--steps").output.decode()
+
+
 def test_a_lesson_goes_to_a_pipe_as_its_markdown_source(wanlab: Any) -> None:
     name = next(n for n in catalog.names() if (catalog.folder_of(n) / "lesson.md").is_file())
     unit = catalog.find(name)

@@ -53,6 +53,9 @@ def lab_show(
         bool,
         typer.Option("--instructor", help="Show the instructor's edition: solutions, times."),
     ] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="List the steps and their numbers, for: lab start --at.")
+    ] = False,
     seed: UnitSeed = None,
     units: Units = None,
 ) -> None:
@@ -65,6 +68,7 @@ def lab_show(
     wanlab lab show 6
     wanlab lab show prob1 --seed 4711 --hint 1
     wanlab lab show prob1 --instructor > prob1.md
+    wanlab lab show 16 --steps
     """
     from . import lesson
 
@@ -74,6 +78,7 @@ def lab_show(
         hint=hint,
         with_answers=answers,
         for_instructors=instructor,
+        only_steps=steps,
         seed=seed,
         units=units,
     )
@@ -118,8 +123,8 @@ def lab_start(
     ~/NTP_Exercises and ~/NTP_Problems.
 
     To have your work graded, type `wanlab lab check UNIT` in the network.
-    With --at, all steps before STEP are typed for you (`wanlab lab run UNIT` shows the steps and
-    their numbers). The command then lists the programs that those steps have left running.
+    With --at, all steps before STEP are typed for you (`wanlab lab show UNIT --steps` lists
+    them). The command then lists the programs that those steps have left running.
     """
     from . import lab_start as command_module
 

@@ -41,7 +41,7 @@ def steps_before(unit: Unit, at: int) -> list[Step]:
     if at not in numbers:
         raise WanlabError(
             f"{unit.heading} has no step {at}",
-            f"its steps are {min(numbers)} to {max(numbers)}; see: wanlab lab show {unit.name}",
+            f"its steps are {min(numbers)} to {max(numbers)}; see: wanlab lab show {unit.name} --steps",
         )
     before = [step for step in unit.steps if step.n < at]
     typed = [step.n for step in before if step.waits_for_enter]
