@@ -186,8 +186,8 @@ def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
     yield from (
         _item(
             f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
-            f"{beyond_band} of these values are outside the manual's band; the unit's section below "
-            "says why."
+            f"{beyond_band} of these values {'is' if beyond_band == 1 else 'are'} outside the manual's "
+            "band; the unit's section below says why."
         ),
         _item(
             f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
