@@ -64,8 +64,8 @@ def test_an_interface_of_the_computer_is_refused_with_the_reason() -> None:
     with pytest.raises(TopologyError) as caught:
         Network(with_hosts(host), machine="embedded")
     assert str(caught.value) == (
-        "host h1: the computer's eth9 cannot be in a network that has a kernel of its own "
-        '(leave it out, or use the computer\'s kernel: machine="native", as root)'
+        "host h1: the computer's interface eth9 cannot join a network on wanlab's own kernel "
+        '(leave it out, or run on the computer\'s kernel, as root: machine="native")'
     )
 
 

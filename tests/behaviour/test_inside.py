@@ -202,5 +202,5 @@ def test_a_program_inside_finds_the_network_it_was_started_with(tmp_path: Path, 
 
 
 def test_attaching_is_refused_in_a_machine_that_carries_no_network(tmp_path: Path) -> None:
-    with pytest.raises(RequirementError, match="carries no network"):
+    with pytest.raises(RequirementError, match="no network to attach to"):
         Network.attach()

@@ -33,7 +33,7 @@ wanlab: many.yaml: 5 problems
   line 6 (links[0].rate): the rate "-5Mbps" is negative (write it in bits per second, as in "10Mbps": \
 bps, kbps, Mbps, Gbps, Tbps)
   line 6 (links[0].queue): the queue "fq_coddel" is not known (did you mean fq_codel?)
-  line 6 (links[0].queue): a queue has no effect on a link without rate (add a rate, or leave the \
+  line 6 (links[0].queue): a queue has no effect on a link without a rate (add a rate, or leave the \
 queue out)
   line 7 (links[1]): there is no node "s9" (known here: h1, s1)
   line 3 (nodes[1]): the name "h1" is taken by another node, host h1 (give each node its own name)
@@ -174,7 +174,7 @@ def test_a_deleted_working_folder_is_reported(wanlab: Any, tmp_path: Path) -> No
 
 FULL_DISK = {
     "web --no-browser": "/.wanlab/address: No space left on device (choose another folder with ",
-    "lab run 3": "cannot write results to results: only 0 MB are free there",
+    "lab run 3": "cannot write results to results: only 0 MiB are free there",
     "exec -- true": "",
 }
 
@@ -315,8 +315,8 @@ def test_a_full_results_folder_is_reported() -> None:
         )
 
     assert error_in_a_child(lambda: make_tiny("/dev/shm"), run) == (
-        "cannot write results to /dev/shm/r: only 1 MB are free there "
-        "(a lab may need 64 MB; use another folder with --results)"
+        "cannot write results to /dev/shm/r: only 1 MiB are free there "
+        "(a lab may need 64 MiB; use another folder with --results)"
     )
 
 

@@ -148,7 +148,7 @@ def test_without_the_recipe_only_kernels_that_were_built_can_be_named(
     make(cache / "aa", "aa", kernel="bbr3")
     with pytest.raises(RequirementError, match='there is no kernel "bbr" here') as caught:
         find_image("bbr")
-    assert caught.value.hint == "did you mean bbr3?; a checkout of wanlab builds others"
+    assert caught.value.hint == "a checkout of wanlab builds others; did you mean bbr3?"
 
 
 def test_the_default_kernel_is_the_recipes() -> None:

@@ -139,7 +139,7 @@ def test_an_invalid_filter_is_refused_and_quoted() -> None:
 def test_a_capture_of_nothing_is_refused() -> None:
     with pytest.raises(WanlabError, match="a capture needs at least one port"):
         Capture()
-    with pytest.raises(WanlabError, match="snaplen=0"):
+    with pytest.raises(WanlabError, match="snaplen cannot be 0"):
         Capture(PORT, snaplen=0)
 
 

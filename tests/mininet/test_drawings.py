@@ -123,7 +123,7 @@ def test_custom_topologies_get_open_vswitch_as_scripts_do(tmp_path: Path) -> Non
 @pytest.mark.machine
 def test_mn_beside_a_network_with_the_same_names_is_refused_with_a_hint(tmp_path: Path) -> None:
     done = wanlab(tmp_path, "exec", "--topo", "single,2", "--", "sudo", "mn", "--test", "pingall")
-    assert "this machine carries a network with h1, h2 already" in done.stderr
+    assert "this machine already carries a network with h1, h2" in done.stderr
     assert "mn --attach" in done.stderr
     done = wanlab(
         tmp_path, "exec", "--topo", "single,2", "--", "mn", "--attach", "--test", "pingall"

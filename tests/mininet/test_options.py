@@ -76,7 +76,7 @@ def test_a_timed_wait_is_one_with_a_limit() -> None:
             ["--controller", "ref", "--controller", "nox"],
             "--controller nox: NOX is no longer maintained",
         ),
-        (["--seed", "3"], "--seed is too late: the machine is running already"),
+        (["--seed", "3"], "--seed is too late: the machine is already running"),
     ],
 )
 def test_options_that_cannot_be_honoured_are_refused_with_the_reason(

@@ -210,7 +210,7 @@ def test_a_band_does_not_extend_to_impossible_values() -> None:
 def test_equal_repeats_are_reported(tmp_path: Path) -> None:
     equal = tuple(result({"buffer": b}, seed, 5.0) for b in ("1bdp", "2bdp") for seed in (1, 2))
     found = Results(tmp_path, "flows", "", ("buffer",), (), equal)
-    assert found.seeds_without_effect().startswith("the seeds change nothing: 4 runs have 2")
+    assert found.seeds_without_effect().startswith("the seeds change nothing: 4 runs of 2")
     warning = found.figure("lines goodput over buffer").get_supxlabel().replace("\n", " ")
     assert "the seeds change nothing" in warning
     assert results(tmp_path).seeds_without_effect() == ""

@@ -188,7 +188,7 @@ def test_a_project_of_gns3_keeps_addresses_vlans_filters_and_texts(tmp_path: Pat
         "R1 - NAT: this link is left out",
         "R1: a dynamips node becomes a Linux router",
         "PC 1 - SW: the filter bpf is not imported",
-        "SW - R1: the link is suspended in GNS3, and up here",
+        "SW - R1: the link is suspended in GNS3 but up here",
         'PC 1: "ip dns 1.1.1.1" is not imported',
         "pictures and lines of the drawing (1) are not imported",
     ):

@@ -39,9 +39,9 @@ def test_a_schedule_can_be_a_file_or_a_list(tmp_path: Path, name: str, text: str
     [
         ("a.csv", "at,rate\n0s,1Mbps\n0s,2Mbps\n", "line 3: 0ns is not after 0ns"),
         ("a.csv", "at,rate\n0s,1Mbps,3\n", "line 2: 3 fields instead of 2"),
-        ("a.csv", "at,rat\n0s,1Mbps\n", 'line 2: "rat" cannot change'),
+        ("a.csv", "at,rat\n0s,1Mbps\n", 'line 2: a schedule cannot change "rat"'),
         ("a.csv", "at,rate\n5,1Mbps\n", 'line 2: the time "5" has no unit'),
-        ("a.csv", "at,rate\n5s,\n", "line 2: no condition changes"),
+        ("a.csv", "at,rate\n5s,\n", "line 2: the change sets no condition"),
         ("a.csv", "rate\n1Mbps\n", 'the first line has no column "at"'),
         ("a.yaml", "\n- {rate: 1Mbps}\n", 'line 2: the change has no "at"'),
         ("a.yaml", "rate: 1Mbps\n", "is not a list of changes"),

@@ -303,7 +303,7 @@ def test_an_endless_header_is_refused(school: ClassServer, ada: Visitor) -> None
 def test_an_upload_beyond_the_limit_of_the_folder_is_refused(ada: Visitor) -> None:
     answer = ada.ask("PUT", "/api/files/large.bin", b"x" * (3 << 20))
     assert answer.status_code == 400
-    assert "are allowed" in answer.json()["what"]
+    assert "and the limit is" in answer.json()["what"]
     assert not (ada.folder / "large.bin").exists()
 
 

@@ -121,7 +121,7 @@ def test_a_folder_above_its_limit_may_only_shrink(tmp_path: Path) -> None:
 def test_an_upload_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     limit = FolderLimit(tmp_path, 1 << 20)
     limit.check(1 << 19)
-    with pytest.raises(WanlabError, match="1MiB are allowed"):
+    with pytest.raises(WanlabError, match="the limit is 1MiB"):
         limit.check(2 << 20)
 
 

@@ -109,7 +109,7 @@ def test_incomplete_captures_are_listed_and_other_files_refused(tmp_path: Path) 
     path.write_bytes(b"")
     assert list_packets(path).packets == ()
     path.write_bytes(b"hello, world")
-    with pytest.raises(WanlabError, match=r"part.pcapng is not a capture"):
+    with pytest.raises(WanlabError, match=r"part.pcapng is not a packet capture"):
         list_packets(path)
 
 

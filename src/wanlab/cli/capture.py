@@ -130,8 +130,7 @@ def _run_inside(
         network = Network.attach()
     except RequirementError as error:
         raise RequirementError(
-            "there is no network to capture in: this command does not run in a network that was "
-            "started from outside",
+            "there is no network to capture in",
             "start one with --topo TOPOLOGY -- COMMAND; inside `wanlab mn`, use tcpdump -i PORT",
         ) from error
     with network:

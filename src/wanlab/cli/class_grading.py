@@ -31,7 +31,8 @@ def pack(
     home = folder or Path(unit.folder.name)
     if not home.is_dir():
         raise WanlabError(
-            f"there is no folder {home}", "name the folder of `wanlab lab start` with --folder"
+            f"there is no folder {home}",
+            "give the folder that `wanlab lab start` used: --folder FOLDER",
         )
     if session is not None:
         read(session)  # raises WanlabError, so that nobody hands in an unreadable session

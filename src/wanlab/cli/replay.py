@@ -66,7 +66,7 @@ def _report_differences(session: RecordedSession, folder: Path | None) -> None:
     from wanlab.network.replay import differences_here
 
     for text in differences_here(session):
-        print(f"wanlab: differs from the recording: {text}", file=sys.stderr)
+        print(f"wanlab: this computer differs from the recording's: {text}", file=sys.stderr)
     if session.is_cut:
         print(
             f"wanlab: the session was cut short: the program that recorded it was killed after "

@@ -66,7 +66,7 @@ def port(text: str) -> int:
 def code_point(text: str) -> int:
     number = whole_number(text)
     if number > 63:
-        raise UsageError(f'"{text}" is not a code point; code points end at 63')
+        raise UsageError(f'"{text}" is not a DSCP; it must be from 0 to 63')
     return number
 
 

@@ -130,7 +130,7 @@ def _send(kind: str, host: str, options: TrafficOptions) -> int:
         port = options.number("port", PORT)
         addresses = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM)
     except _socket.gaierror:
-        raise UsageError(f'there is no host "{host}"') from None
+        raise UsageError(f'cannot resolve the host name "{host}"') from None
     family, _, _, _, address = addresses[0]
     congestion = options.text("congestion")
     report: dict[str, object] = {
@@ -170,7 +170,7 @@ def _send_transfers(
         return sender().onoff(count, periods, until_ns)
     if kind == "poisson":
         if ("load" in options) == ("per-second" in options):
-            raise UsageError("poisson takes --load or --per-second")
+            raise UsageError("poisson needs either --load or --per-second")
         sizes = options.sizes("pareto:1.2,1KB,10MB")
         per_second = options.number("per-second", 0) or (
             options.number("load", 0) / 8 / sizes.mean_bytes
@@ -211,7 +211,7 @@ def _periods(
 def _send_datagrams(sender: Sender, options: TrafficOptions) -> dict[str, float]:
     size = options.number("size", 1200)
     if not DATAGRAM.size <= size <= MAX_DATAGRAM_BYTES:
-        raise UsageError(f"a datagram has {DATAGRAM.size} to {MAX_DATAGRAM_BYTES} bytes")
+        raise UsageError(f"--size must be from {DATAGRAM.size} to {MAX_DATAGRAM_BYTES} bytes")
     interval_ns = size * 8 * SECOND_NS / options.number("rate", 10**6)
     count = max(1, round(options.number("time", 10 * SECOND_NS) / interval_ns))
     number = options.number("seed", 1) % 2**32

@@ -64,8 +64,8 @@ def _exclusive(folder: Path) -> Iterator[None]:
     free = shutil.disk_usage(folder.parent).free
     if free < MIN_FREE_BYTES:
         raise RequirementError(
-            f"cannot write results to {folder.parent}: only {free >> 20} MB are free there",
-            f"a lab may need {MIN_FREE_BYTES >> 20} MB; {HINT}",
+            f"cannot write results to {folder.parent}: only {free >> 20} MiB are free there",
+            f"a lab may need {MIN_FREE_BYTES >> 20} MiB; {HINT}",
         )
     lock = _lock(folder)
     try:

@@ -226,7 +226,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
     if len(data) > hand_in.MAX_BYTES:
-        raise WanlabError(f"{path.name} is larger than 1 MB")
+        raise WanlabError(f"{path.name} is larger than {hand_in.MAX_BYTES >> 20} MiB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

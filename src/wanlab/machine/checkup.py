@@ -243,8 +243,11 @@ def _memory_limit() -> str:
 
     for group in memory_groups():
         if group.available_bytes < MEMORY_BYTES:
-            limit = f"this control group allows {group.limit_bytes >> 20} MiB"
-            raise RequirementError(f"{limit}: larger networks are killed", RAISE_MEMORY_LIMIT)
+            left = f"{group.available_bytes >> 20} of {group.limit_bytes >> 20} MiB"
+            raise RequirementError(
+                f"this control group has {left} left: the kernel kills networks that need more",
+                RAISE_MEMORY_LIMIT,
+            )
     return "the control group allows enough"
 
 

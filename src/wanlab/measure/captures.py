@@ -79,7 +79,7 @@ class Capture:
                 "a capture needs at least one port", 'Capture("s1-eth2"), for example'
             )
         if not 1 <= snaplen <= WHOLE_PACKET:
-            raise WanlabError(f"snaplen={snaplen}", f"from 1 to {WHOLE_PACKET} bytes")
+            raise WanlabError(f"snaplen cannot be {snaplen}", f"from 1 to {WHOLE_PACKET} bytes")
         self._ports = ports
         self._path = Path(file) if isinstance(file, str | Path) else None
         self._stream = None if isinstance(file, str | Path) else file

@@ -67,7 +67,7 @@ class MetricReader:
 
     def extractor(self, text: str, argument: str | None, path: str) -> Extractor:
         if argument is not None and not (self.takes_argument or self.needs_argument):
-            raise WanlabError(f'"{text}" has no argument in brackets')
+            raise WanlabError(f'"{text}" takes no argument in brackets')
         if self.needs_argument and not argument:
             raise WanlabError(f'"{text}" needs an argument in brackets')
         if self.paths is None and not path:

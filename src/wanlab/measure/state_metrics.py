@@ -84,7 +84,7 @@ def _options(output: str, kind: str) -> Options:
             return options if isinstance(options, dict) else {}
     if kind == "netem":
         return {}
-    raise WanlabError(f"there is no {kind}")
+    raise WanlabError(f"tc shows no {kind} qdisc")
 
 
 def _inner(options: Options, part: str, word: str) -> float:

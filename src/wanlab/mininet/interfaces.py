@@ -460,7 +460,9 @@ class TCIntf(Intf):
             ]
             _, errors, status = self.node.pexec("ethtool", "-K", self.name, *words)
             if status:
-                raise CommandError(f"`ethtool -K {self.name} {' '.join(words)}`", output=errors)
+                raise CommandError(
+                    f"`ethtool -K {self.name} {' '.join(words)}` failed", output=errors
+                )
 
     def tc(self, cmd: str, tc: str = "tc") -> str:
         """Run `cmd` with the program and the interface filled in: "%s qdisc show dev %s"."""

@@ -232,9 +232,9 @@ class LiveNetwork:
         taken = [node.name for node in nodes if Path(NAMES, node.namespace_name or "-").exists()]
         if taken:
             raise RequirementError(
-                f"this machine carries a network with {', '.join(taken)} already",
-                "its prompt is `mn --attach`; start another network in a separate machine, with "
-                "wanlab mn on your computer",
+                f"this machine already carries a network with {', '.join(taken)}",
+                "open its prompt with `mn --attach`, or start another network with `wanlab mn` on your "
+                "computer",
             )
 
     def _log_new_operations(self, known: set[str]) -> None:

@@ -61,9 +61,7 @@ def _enter(descriptor: int) -> None:
 
 
 # Only on the native machine: the embedded kernel has them all.
-MISSING_IN_KERNEL = (
-    "this computer's kernel does not have it, --machine embedded does; see: wanlab doctor"
-)
+MISSING_IN_KERNEL = "this computer's kernel lacks it; use --machine embedded, or see: wanlab doctor"
 
 
 def run_batch(namespace: str, program: str, lines: list[str], *, force: bool = False) -> None:

@@ -411,9 +411,9 @@ class Mininet(Trials):
     def configureControlNetwork(self) -> None:
         """Refuse switches in their own namespaces, which would need a network to their controller."""
         raise RequirementError(
-            "inNamespace=True: switches are in the root namespace, where their controller can connect "
-            "to them; a control network needs a switch that is a program",
-            "leave it out",
+            "inNamespace=True is not supported: switches are in the root namespace, where their "
+            "controller reaches them directly",
+            "leave inNamespace out",
         )
 
     def configHosts(self) -> None:

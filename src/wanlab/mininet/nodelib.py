@@ -156,7 +156,7 @@ class NAT(Node):
             )
         _, errors, status = self.pexec("iptables", *words)
         if status:
-            raise CommandError(f"`iptables {' '.join(words)}` in {self.name}", output=errors)
+            raise CommandError(f"`iptables {' '.join(words)}` failed in {self.name}", output=errors)
 
     def terminate(self) -> None:
         """Remove it and its rules, also those in the root namespace."""

@@ -274,8 +274,8 @@ def read(arguments: Sequence[str], options: Options) -> optparse.Values:
     for option in MACHINE_OPTIONS:
         if getattr(values, option.name.replace("-", "_")) is not None:
             options.error(
-                f"--{option.name} is too late: the machine is running already (use it, written in full, "
-                "with: wanlab mn)"
+                f"--{option.name} is too late: the machine is already running (give it to `wanlab mn`, "
+                "written in full)"
             )
     for name, reason in UNSUPPORTED.items():
         if getattr(values, name):
@@ -289,8 +289,8 @@ def read(arguments: Sequence[str], options: Options) -> optparse.Values:
 
 
 NO_SERVERS = (
-    "one machine carries the whole network, and it can have as many hosts as a server; to run "
-    "several networks at once, start several machines"
+    "one machine carries the whole network, and is not spread over servers; to run several networks "
+    "at once, start several machines"
 )
 OF_DRAWN_NETWORKS = "the file defines the nodes and links: change it there"
 NOT_WITH_FILES = (

@@ -38,7 +38,7 @@ def read_announcement() -> Topology:
         text = NETWORK_FILE.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise RequirementError(
-            "this machine carries no network that was started outside",
+            "this machine has no network to attach to",
             "Network.attach() is for programs inside `wanlab exec --topo TOPOLOGY`",
         ) from None
     return plain.read_topology(Fields(json.loads(text), "", Problems()))

@@ -30,9 +30,9 @@ def _interface_problems(topology: Topology) -> Iterator[Problem]:
         if isinstance(node, Host | Router | Switch) and node.external_interfaces:
             yield Problem(
                 str(node),
-                f"the computer's {node.external_interfaces[0]} cannot be in a network that has a "
-                "kernel of its own",
-                'leave it out, or use the computer\'s kernel: machine="native", as root',
+                f"the computer's interface {node.external_interfaces[0]} cannot join a network on "
+                "wanlab's own kernel",
+                'leave it out, or run on the computer\'s kernel, as root: machine="native"',
             )
 
 
@@ -74,7 +74,7 @@ def refuse_new_queues(topology: Topology, release: str) -> None:
                     raise RequirementError(
                         f"{link}: the queue {kind} needs Linux {since} or newer, and the kernel "
                         f"is {release}",
-                        'choose another kernel: kernel="7.3", or --kernel 7.3',
+                        'use wanlab\'s own kernel in a newer version: kernel="7.3", or --kernel 7.3',
                     )
 
 

@@ -199,7 +199,7 @@ def _refuse_what_native_lacks(
     choices = (
         ("clock", clock, NATIVE_DEFAULTS.clock, "its clock is the real one"),
         ("seed", seed, None, "its random numbers are the computer's"),
-        ("line_rate_bps", line_rate_bps, 0, "its wires are as fast as the computer"),
+        ("line_rate", line_rate_bps, 0, "its links run as fast as the computer allows"),
         ("memory", memory, None, "its memory is the computer's"),
         ("kernel", kernel or None, None, "its kernel is the computer's"),
     )
@@ -210,7 +210,7 @@ def _refuse_what_native_lacks(
     ]
     if refused:
         raise RequirementError(
-            f"the native machine cannot do that: {'; '.join(refused)}",
+            f"the native machine does not support this: {'; '.join(refused)}",
             'leave it out, or use the embedded machine: --machine embedded (machine="embedded")',
         )
 

@@ -88,7 +88,7 @@ def _refuse(topology: Topology) -> None:
         Problem(
             str(switch),
             f"the switch kind {switch.kind} cannot be built",
-            'use kind "ovs"; with datapath "user" its packets pass a program, too',
+            'use kind "ovs"; with datapath "user", it forwards in user space',
         )
         for switch in topology.switches
         if switch.kind not in ("bridge", "ovs")

@@ -221,7 +221,7 @@ def _perform_in_child(
         shutil.rmtree(job.folder, ignore_errors=True)
         sys.exit(0)
     if reason == "limit":
-        what = f"it did not end within {job.limit_s:g} s of the computer's time"
+        what = f"it did not end within {job.limit_s:g} s of real time"
         write_failure(job.folder, job.task, what, "allow more: --limit")
         return {**costs, "status": "failed"}
     if os.WIFSIGNALED(status):

@@ -20,6 +20,7 @@ from .lines import FIRST_SUM, FORMAT, Line, frame_from_plain, read_line
 
 Header = dict[str, Any]
 FILE_KINDS = ("file", "folder", "link", "content")
+COMPUTED = "a process computed without system calls, or was ended because it did"
 
 
 class SessionError(WanlabError):
@@ -124,7 +125,7 @@ class RecordedSession:
     def unrepeatable(self) -> list[str]:
         """Return a warning if a replay may differ from the recording; otherwise an empty list."""
         return [
-            "not repeatable: a process computed without system calls, or was ended because it did"
+            f"not repeatable: {moment.value if isinstance(moment.value, str) else COMPUTED}"
             for moment in self.moments
             if isinstance(moment, Event) and moment.what == "unrepeatable"
         ][:1]

@@ -45,8 +45,8 @@ class ResultSet:
         if any(result.metrics != point[0].metrics for point in points for result in point):
             return ""
         return (
-            f"the seeds change nothing: {len(self.results)} runs have {len(points)} different results,"
-            " because nothing in them is random"
+            f"the seeds change nothing: {len(self.results)} runs of {len(points)} combinations of "
+            "values, and all repeats are equal, because nothing in them is random"
         )
 
     def __repr__(self) -> str:

@@ -217,14 +217,18 @@ def _faults(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
     elif rate == 0:
         yield "a rate of 0 lets nothing through", "rate_bps", "leave it out, or set a loss of 100%"
     elif rate is not None and rate > MAX_RATE_BPS:
-        yield f"a rate of {format_rate(rate)}", "rate_bps", f"at most {format_rate(MAX_RATE_BPS)}"
+        yield (
+            f"a rate of {format_rate(rate)} is too high",
+            "rate_bps",
+            f"at most {format_rate(MAX_RATE_BPS)}",
+        )
     for field in ("delay_ns", "jitter_ns"):
         time_ns, word = getattr(conditions, field), WORD_OF_FIELD[field]
         if time_ns < 0:
             yield f"the {word} {time_ns} ns is negative", field, 'as in "20ms"'
         elif time_ns > MAX_DELAY_NS:
             most = f"at most {format_time(MAX_DELAY_NS)}"
-            yield f"a {word} of {format_time(time_ns)}", field, most
+            yield f"a {word} of {format_time(time_ns)} is too long", field, most
     for field in _FRACTIONS:
         if not 0.0 <= getattr(conditions, field) <= 1.0:
             what = f"the {WORD_OF_FIELD[field]} {getattr(conditions, field)} is not a fraction"
@@ -271,7 +275,7 @@ def _faults_of_schedule(conditions: Conditions) -> Iterator[tuple[str, str, str]
             yield f"{position}: {what}", "schedule", hint or "see the values before it"
     if first[1].rate_bps is None and any(state.rate_bps is not None for _, state in others):
         what = "the schedule changes the rate of a link that has none at first"
-        hint = "give the link a rate, or the schedule one at 0s"
+        hint = "give the link a rate, or set one in the schedule at 0s"
         if conditions.trace is not None:
             what, hint = "a link has both a trace and a rate", "leave one of them out"
         yield what, "schedule", hint
@@ -298,7 +302,7 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
         frame_bytes = (port.mtu or DEFAULT_MTU) + FRAME_HEADER_BYTES if unit == "packets" else 1
         if limit is not None and limit * frame_bytes > MAX_QUEUE_BYTES:
             most = MAX_QUEUE_BYTES // frame_bytes
-            report("queue", f"a queue of {limit} {unit}", f"at most {most} {unit}")
+            report("queue", f"a queue of {limit} {unit} is too long", f"at most {most} {unit}")
     for word, value in queue.options:
         if word.split() != [word] or value != " ".join(value.split()):
             report("queue", f'"{word} {value}" is not an option', 'as in ("target", "5ms")')
@@ -318,7 +322,7 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
     )
     if not is_shaped and not port.speed_bps and not is_limit_of_netem:
         hint = "add a rate, or leave the queue out"
-        report("queue", "a queue has no effect on a link without rate", hint)
+        report("queue", "a queue has no effect on a link without a rate", hint)
 
 
 # Unique names, numbers and addresses

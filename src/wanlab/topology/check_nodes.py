@@ -66,7 +66,7 @@ def is_name(name: str) -> bool:
 
 def check_name(report: Report, field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
-        hint = "use letters, digits, and . _ - inside"
+        hint = "use letters, digits; later also . _ -"
         possible = _UNFIT.sub("_", name).strip("._-")[:MAX_NAME_LENGTH]
         if possible:
             hint += f", for example {possible}"
@@ -75,7 +75,7 @@ def check_name(report: Report, field: str, name: str) -> None:
         hint = f"Linux allows {MAX_NAME_LENGTH} characters"
         report(field, f'the name "{name}" is {len(name)} characters long', hint)
     elif name in RESERVED_NAMES:
-        report(field, f'the name "{name}" has a meaning for Linux', "choose another name")
+        report(field, f'the name "{name}" is reserved by Linux', "choose another name")
 
 
 def _check_host(report: Report, host: Host, topology: Topology) -> None:
@@ -91,7 +91,7 @@ def _check_host(report: Report, host: Host, topology: Topology) -> None:
     _check_vlan_interfaces(report, host, topology)
     _check_private_directories(report, host)
     if host.cpu is not None and not 0 < host.cpu <= 1:
-        report("cpu", f"{host.cpu} is not a share of the computer", "more than 0, at most 1")
+        report("cpu", f"a CPU share cannot be {host.cpu}", "it must be more than 0, at most 1")
     if host.cores is not None and not _CORES.fullmatch(host.cores.replace(" ", "")):
         report("cores", f'"{host.cores}" does not name cores', 'as in "0,2" or "0-3"')
     _check_known(report, "scheduler", host.scheduler, SCHEDULERS)
@@ -235,7 +235,7 @@ def check_ip(report: Report, field: str, ip: str | None) -> None:
     for is_it, kind in (
         (address.ip.is_loopback, "a loopback"),
         (address.ip.is_multicast, "a multicast"),
-        (address.ip.is_unspecified, "no"),
+        (address.ip.is_unspecified, "the unspecified"),
     ):
         if is_it:
             report(field, f"{ip} is {kind} address", 'as in "10.0.0.1/8"')
@@ -249,7 +249,9 @@ def check_mac(report: Report, field: str, mac: str | None) -> None:
     elif int(mac[:2], 16) & 1:
         report(field, f"the MAC address {mac} is multicast", "its first byte must be even")
     elif not int(mac.replace(":", ""), 16):
-        report(field, f"the MAC address {mac} is no address", "leave it out to get one by rule")
+        report(
+            field, f"the MAC address {mac} is all zeros", "leave it out to get one automatically"
+        )
 
 
 def _check_route(report: Report, field: str, route: str) -> None:

@@ -71,7 +71,7 @@ def _equal_listeners(topology: Topology) -> Iterator[str]:
 def _all_of(names: list[str]) -> str:
     distinct = list(dict.fromkeys(names))
     if len(distinct) == 1:
-        return f"{distinct[0]} has twice"
+        return f"{distinct[0]} has several ports with"
     return f"{', '.join(distinct[:-1])} and {distinct[-1]} have"
 
 

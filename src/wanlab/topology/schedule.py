@@ -142,13 +142,15 @@ def _change(row: object) -> Change:
     values: dict[str, Any] = {}
     for word, value in row.items():
         if word not in _WORDS:
-            raise WanlabError(f'"{word}" cannot change', did_you_mean(str(word), _WORDS))
+            raise WanlabError(f'a schedule cannot change "{word}"', did_you_mean(str(word), _WORDS))
         name, parse, _ = _WORDS[word]
         values[name] = parse(value)
     if "at_ns" not in values:
         raise WanlabError('the change has no "at"', 'as in {"at": "15s", "delay": "45ms"}')
     if len(values) == 1:
-        raise WanlabError("no condition changes", f"name one of {', '.join(list(_WORDS)[1:])}")
+        raise WanlabError(
+            "the change sets no condition", f"name one of {', '.join(list(_WORDS)[1:])}"
+        )
     return Change(**values)
 
 

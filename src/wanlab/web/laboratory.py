@@ -434,10 +434,10 @@ class Laboratory:
             raise
         self.branches.push()
         for problem in started.problems:
-            what = f"not as it should be: {problem}"
+            what = f"an earlier step went wrong: {problem}"
             self.broadcast.push(protocol.MessagePush(level="warning", what=what))
         for place, line in started.running:
-            what = f"running since an earlier step: {line} ({place})"
+            what = f"still running from an earlier step: {line} ({place})"
             self.broadcast.push(protocol.MessagePush(level="info", what=what))
 
     async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:

@@ -70,7 +70,7 @@ class FolderLimit:
         """Say that the folder is full."""
         return (
             f"your folder holds {format_size(self.used_bytes)}, "
-            f"and {format_size(self.limit_bytes)} are allowed"
+            f"and the limit is {format_size(self.limit_bytes)}"
         )
 
 

@@ -72,7 +72,7 @@ class CaptureFileReader:
                 elif kind == struct.pack("<I", _SECTION):
                     yield from self._pcapng(data)
                 else:
-                    raise WanlabError(f"{self._path.name} is not a capture of packets")
+                    raise WanlabError(f"{self._path.name} is not a packet capture (pcap or pcapng)")
 
     def _pcap(self, data: mmap.mmap, order: str, unit_ns: int) -> Iterator[CapturedPacket]:
         header, position, number = struct.Struct(f"{order}IIII"), 24, 0

@@ -216,8 +216,8 @@ def warn_once(missing: Iterable[str]) -> None:
     if (names := ", ".join(missing)) and not _has_warned:
         _has_warned = True
         print(
-            f"wanlab: this computer does not offer {names}, so only wanlab's own kernel keeps "
-            "programs in a network from your files (see docs/security.md)",
+            f"wanlab: this computer does not offer {names}, so only wanlab's own kernel protects "
+            "your files from programs in a network (see docs/security.md)",
             file=sys.stderr,
         )
 

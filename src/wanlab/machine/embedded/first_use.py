@@ -38,7 +38,7 @@ def build(name: str, built: Collection[str]) -> None:
     if not program.exists():
         raise RequirementError(
             f'there is no kernel "{name}" here',
-            f"{did_you_mean(name, sorted(built))}; a checkout of wanlab builds others",
+            f"a checkout of wanlab builds others; {did_you_mean(name, sorted(built))}",
         )
     known = _names(program)
     if name not in known:

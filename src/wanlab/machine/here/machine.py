@@ -110,8 +110,8 @@ class HereMachine:
         on_frame: Callable[[Frame], None] | None,
     ) -> None:
         raise RequirementError(
-            "this program shares its machine, which is observed outside",
-            "start it with: wanlab python --session FILE SCRIPT",
+            "a program inside a machine cannot record the machine's session",
+            "record it from outside: wanlab python --session FILE SCRIPT",
         )
 
     def prefix(self, node: str, folder: str) -> list[str]:

@@ -33,7 +33,7 @@ FRESH = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
 PR_SET_PDEATHSIG = 1
 REFUSED = 125
 """Our exit status when namespaces are not allowed; the reason is on standard error."""
-LIMIT = "no more namespaces are allowed (sysctl user.max_user_namespaces and its like)"
+LIMIT = "no more namespaces are allowed (see the sysctls user.max_*_namespaces)"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -64,11 +64,13 @@ def save(topology: Topology, path: str | Path, formats: Mapping[str, str] = WRIT
 
 def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:
     if formats is FORMATS and program_by_name(path.name):
-        raise WanlabError(f"{path} is a topology of another program", f"wanlab import {path}")
+        raise WanlabError(
+            f"{path} is another program's topology", f"convert it first: wanlab import {path}"
+        )
     try:
         return import_module(f"{__name__}.{formats[path.suffix.lower()]}")
     except KeyError:
         known = ", ".join(formats)
         raise WanlabError(
-            f"{path} is not a known kind of topology", f"it may end in {known}"
+            f"{path} has no known format of topologies", f"it may end in {known}"
         ) from None

@@ -80,7 +80,7 @@ def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -
     topology, notes = read(text, name, read_file)
     topology = _with_port_names(_with_host_addresses(topology))
     notes += [
-        Problem(host.name, "has no address in the file, and gets one by rule")
+        Problem(host.name, "has no address in the file, so it gets one automatically")
         for host in topology.hosts
         if host.ip is None
     ]

@@ -220,7 +220,9 @@ class _Reader:
                     text += "\n"
                     continue
                 self._note(
-                    node.name, f"cannot read {file}", "import the file where it is beside it"
+                    node.name,
+                    f"cannot read {file}",
+                    "put it where the topology refers to it, and import again",
                 )
             others.append(bind)
         return text, others

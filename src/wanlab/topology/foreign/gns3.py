@@ -4,7 +4,7 @@
     vpcs, virtual machines, docker   a host; with the symbol of a router or a firewall a router, and
                                      with that of a switch a bridge
     dynamips, iou                    a router of Linux: images of Cisco cannot run here
-    nat, cloud and others            left out: a network here has no way out
+    nat, cloud and others            left out: a wanlab network has no connection to the outside
     filters of links                 delay, jitter, loss and corruption, in both directions
     texts, rectangles and ellipses   labels and frames on the canvas
 
@@ -257,7 +257,7 @@ class _Reader:
             return
         conditions = self._conditions(place, each)
         if each.get("suspend"):
-            self._note(place, "the link is suspended in GNS3, and up here")
+            self._note(place, "the link is suspended in GNS3 but up here")
         ports = [
             self._port(self._nodes[id_], end, conditions)
             for id_, end in zip(ids, ends, strict=True)
@@ -325,7 +325,7 @@ class _Reader:
 
 
 _WHY_NOT = {
-    **dict.fromkeys(("nat", "cloud"), "a network here has no way out"),
+    **dict.fromkeys(("nat", "cloud"), "a wanlab network has no connection to the outside"),
     **dict.fromkeys(("atm_switch", "frame_relay_switch"), "links here are Ethernet"),
 }
 
