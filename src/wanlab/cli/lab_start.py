@@ -165,7 +165,7 @@ def _start(
 
 def _state(started: StartedUnit) -> list[str]:
     """Return lines about the state after the earlier steps: problems, running programs, folders."""
-    lines = [f"not as it should be: {problem}" for problem in started.problems]
+    lines = [f"an earlier step went wrong: {problem}" for problem in started.problems]
     if started.problems:
         lines.append(
             "(files of an earlier attempt may be in the way: use an empty folder, --folder)"

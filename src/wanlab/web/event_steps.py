@@ -86,7 +86,7 @@ class EventSteps:
         if command.event == "ack":
             words = "a TCP connection receives an acknowledgement"
             return EventFinder(_ACK, "data_len == 0", words)
-        return EventFinder(_TIMER, "", "a timer of the kernel expires")
+        return EventFinder(_TIMER, "", "a kernel timer expires")
 
     def _run_to(self, sampling: Sampling, finder: PacketFinder | EventFinder, event: str) -> str:
         network = self._network

@@ -46,7 +46,7 @@ function RunsChoice({ always }: { always: boolean }) {
         aria-label="Time passes"
         className="clock-runs"
         value={always ? "always" : "commands"}
-        title="Whether time stands still while no command runs in a terminal. “Always” suits servers and jobs in the background."
+        title="Whether time stands still while every shell waits for a line and has no background job, or always passes, for example for routing daemons."
         onChange={(event) => void perform({ do: "let_run", always: event.target.value === "always" })}
       >
         <option value="commands">while a command runs</option>
@@ -65,7 +65,7 @@ function SpeedSlider({ pace, wanted }: { pace: Pace; wanted: number }) {
     void perform(speed === undefined ? { do: "pace", pace: "fast" } : { do: "pace", pace: "real", speed });
   };
   return (
-    <label className="clock-choice" title={`Speed: at most ${title}. Left is slow motion, right is as fast as possible.`}>
+    <label className="clock-choice" title={`Speed limit: ${title}. Left is slow motion; the right end has no limit.`}>
       <input
         type="range"
         aria-label="Speed"
@@ -162,8 +162,8 @@ function explanation(clock: ClockPush): string {
       return "Press “Resume” to let time pass, or “Step” to let some of it pass.";
     case "still":
       return (
-        "Time stands still because no command runs in a terminal. It continues with the next command. " +
-        "For servers in the background, choose “always” beside “time passes”."
+        "Time stands still because no command is running in a terminal. It continues with the next " +
+        "command. To let it pass anyway, choose “always” beside “Time passes”."
       );
     default:
       return "Network seconds per real second.";

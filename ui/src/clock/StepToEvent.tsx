@@ -45,7 +45,7 @@ function entries(breakpoints: readonly string[], ask: () => void): readonly Menu
     ...(ports.length === 0 ? [{ title: "Next packet", run: () => void stepTo("packet") }] : []),
     { title: "Next drop", run: () => void stepTo("drop") },
     { title: "Next acknowledgement", run: () => void stepTo("ack") },
-    { title: "Next timer", run: () => void stepTo("timer") },
+    { title: "Next kernel timer", run: () => void stepTo("timer") },
     "line",
     { title: "Add a breakpoint…", run: ask },
     ...breakpoints.map((text) => ({ title: text, isChecked: true, run: () => void perform({ do: "break", text, on: false }) })),

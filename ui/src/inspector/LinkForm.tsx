@@ -95,7 +95,7 @@ export function LinkForm({ link }: { link: DrawnLink }) {
     const [controller, other] = a.kind === "controller" ? [a, b] : [b, a];
     return (
       <p className="hint">
-        {other.name} obeys {controller.name}. Packets do not take this link.
+        {controller.name} controls {other.name} over OpenFlow. This link carries no data packets.
       </p>
     );
   }

@@ -182,7 +182,7 @@ export function SwitchForm({ node }: Props) {
         title="Switch type"
         value={kind}
         choices={SWITCH_KINDS}
-        hint={isOvs ? "obeys controllers that are linked to it" : "learns by itself; MiniEdit's legacy switch"}
+        hint={isOvs ? "controlled by the controllers linked to it" : "a learning switch; MiniEdit's legacy switch"}
         onChange={setKind}
       />
       <Option node={node} word="ip" title="IP address" check={units.address} placeholder="none" />
@@ -196,7 +196,7 @@ export function SwitchForm({ node }: Props) {
             choices={[
               ["", "automatic"],
               ["standalone", "act as a learning switch (standalone)"],
-              ["secure", "forward nothing (secure)"],
+              ["secure", "use only its present flows (secure)"],
             ]}
             onChange={(word) => setOption(node, "fail_mode", orNothing(word))}
           />
@@ -260,7 +260,7 @@ export function SwitchForm({ node }: Props) {
           title="Priority"
           check={units.whole(0, 65535)}
           placeholder="32768"
-          hint="the lowest priority becomes the root"
+          hint="the switch with the lowest value becomes the root bridge"
           whole
         />
         {!isOvs && (
@@ -268,7 +268,7 @@ export function SwitchForm({ node }: Props) {
             field="options.vlan_filtering"
             title="VLAN filtering"
             value={options.vlan_filtering === true}
-            hint="on anyway if one of its ports has a VLAN"
+            hint="always on if a port of this switch has a VLAN"
             onChange={flag("vlan_filtering")}
           />
         )}
@@ -307,7 +307,7 @@ export function RouterForm({ node }: Props) {
           value={frr}
           lines={8}
           face="mono"
-          hint="FRRouting runs in this router"
+          hint="if this is filled in, FRRouting runs in the router"
           onChange={(text) => setOption(node, "frr", text.trim() === "" ? undefined : text)}
         />
       </Section>

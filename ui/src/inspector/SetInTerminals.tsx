@@ -18,12 +18,12 @@ export function SetInTerminals({ node, port }: { node: string; port?: string }) 
       <ul>
         {settings.map(({ line, drawn_as }) => (
           <li key={line}>
-            <code>{line}</code> <span className="hint">→ {drawn_as || "not in a drawing"}</span>
+            <code>{line}</code> <span className="hint">→ {drawn_as || "cannot be copied"}</span>
           </li>
         ))}
         {nowhere.map(({ line }) => (
           <li key={line}>
-            <code>{line}</code> <span className="hint">→ of no node: not in a drawing</span>
+            <code>{line}</code> <span className="hint">→ belongs to no node: cannot be copied</span>
           </li>
         ))}
       </ul>

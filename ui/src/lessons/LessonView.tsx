@@ -157,7 +157,7 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
         </button>
       )}
       {(page?.steps.length ?? 0) > 1 && (
-        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Start at a later step: the earlier steps are performed for you" onClick={() => setIsChoosing(true)}>
+        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Start from a later step: the earlier steps are performed for you" onClick={() => setIsChoosing(true)}>
           Start from step…
         </button>
       )}
@@ -180,7 +180,7 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
           Cancel report
         </button>
       ) : (
-        <button type="button" className="button" disabled={working !== null} title="Perform all steps in a separate machine and write a report of the results" onClick={() => void report()}>
+        <button type="button" className="button" disabled={working !== null} title="Perform all steps of this unit, with its solution, in a separate machine and write a report. Your own work is not used or changed." onClick={() => void report()}>
           {lesson?.report ? "Make the report again" : "Make a report"}
         </button>
       )}
@@ -193,7 +193,7 @@ function HandIn({ unit, handedInS }: { unit: string; handedInS: number | null })
   const handIn = () => perform({ do: "lesson", unit, action: "hand_in" });
   const before = handedInS === null ? "" : `Handed in on ${new Date(handedInS * 1000).toLocaleString()}. `;
   return (
-    <button type="button" className="button" title={`${before}Give your script, or what you typed, to your teacher. The newest counts.`} onClick={() => void handIn()}>
+    <button type="button" className="button" title={`${before}Give your script, or what you typed, to your teacher. Only your latest hand-in counts.`} onClick={() => void handIn()}>
       {handedInS === null ? "Hand in" : "Hand in again"}
     </button>
   );

@@ -36,7 +36,7 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
         <button type="button" className="icon-button" aria-label="Next event" title="Next event" disabled={isLive} onClick={() => step(1)}>
           ▸
         </button>
-        <button type="button" className="icon-button" title="Mark this instant with a text" onClick={() => setIsMarking(true)}>
+        <button type="button" className="icon-button" title="Add a marker at this instant" onClick={() => setIsMarking(true)}>
           Mark…
         </button>
         {live !== null && (
@@ -51,7 +51,7 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
             disabled={isLive}
             title={
               isLive
-                ? "Drag the handle back to an instant first"
+                ? "First drag the handle back to an earlier instant"
                 : "Replay the session up to this instant in a new machine, and go on from there as a new branch"
             }
             onClick={() => void goOn(branch.id, at_ns)}
