@@ -107,6 +107,21 @@ def test_a_truncated_session_is_read_up_to_its_last_complete_line(
     assert [event.value for event in session.moments if isinstance(event, Event)] == [1]
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("x was written and could not be recorded", "x was written and could not be recorded"),
+        (7, "a process computed without system calls, or was ended because it did"),
+    ],
+)
+def test_the_reason_for_not_being_repeatable_is_given(
+    recorder: SessionRecorder, value: object, reason: str
+) -> None:
+    assert recorded(recorder).unrepeatable() == []
+    recorder.note("unrepeatable", value)
+    assert recorded(recorder).unrepeatable() == [f"not repeatable: {reason}"]
+
+
 def test_an_edited_line_is_named(recorder: SessionRecorder) -> None:
     recorder.note("step", 1)
     recorder.note("step", 2)
