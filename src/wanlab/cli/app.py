@@ -194,7 +194,7 @@ def mininet(
     "python",
     cls=PassedOn,
     context_settings=ALL_ARGUMENTS,
-    options_metavar="[OPTIONS] SCRIPT [ARGUMENTS]",
+    options_metavar="[OPTIONS] [SCRIPT [ARGUMENTS]]",
 )
 def python(
     arguments: Annotated[
@@ -208,10 +208,10 @@ def python(
     wanlab python topology.py
     wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
 
-    It runs as root. The script can import Mininet's modules (from mininet.net import Mininet) and
-    wanlab's. The machine shares the current folder; other files that the script writes are lost when
-    the machine ends. sleep(10) takes 10 s of the machine's time. A link is a cable of 1 Gbit/s unless
-    it has a `bw`.
+    It runs as root. Without SCRIPT, Python reads standard input. The script can import Mininet's
+    modules (from mininet.net import Mininet) and wanlab's. The machine shares the current folder; other
+    files that the script writes are lost when the machine ends. sleep(10) takes 10 s of the machine's
+    time. A link is a cable of 1 Gbit/s unless it has a `bw`.
 
     \b
     OPTIONS, before the script (defaults in parentheses):

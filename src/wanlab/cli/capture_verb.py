@@ -49,7 +49,7 @@ def capture(
         typer.Option(
             "-i",
             "--at",
-            help="A port (s1-eth2), a node (h1: all its ports) or a link (s1-s2: both ends); "
+            help="A port (s1-eth2), a node (h1: all its ports) or a link (s1-s2: the port of s1); "
             "repeatable.",
             metavar="PLACE",
             autocompletion=completions.ports,
@@ -79,7 +79,10 @@ def capture(
         ),
     ] = 262_144,
     count: Annotated[
-        int | None, number_option("Stop after this many packets.", "-c", "--count", min=1)
+        int | None,
+        number_option(
+            "Keep this many packets; inside a network, then end.", "-c", "--count", min=1
+        ),
     ] = None,
     time: Annotated[
         str | None,
@@ -106,8 +109,8 @@ def capture(
     wanlab capture --at h1 -w out.pcapng           in a terminal inside a network, until Ctrl-C
 
     If packets go to standard output, the output of the command goes to standard error. Times are
-    those of the machine's clock. To watch a running network live, capture to a file in a terminal of the
-    network. In a terminal of your computer, run `tail -c +1 -f out.pcapng | wireshark -k -i -`.
+    those of the machine's clock. To watch a running network live, capture to a file in a terminal
+    of the network. In a terminal of your computer, run `tail -c +1 -f out.pcapng | wireshark -k -i -`.
 
     Exit status: that of the command.
     """

@@ -140,8 +140,8 @@ class Switch(Node):
 class OVSSwitch(Switch):
     """An Open vSwitch.
 
-    failMode: what it does without a controller, "secure" (forward nothing) or "standalone" (be a
-    learning switch).
+    failMode: what it does without a controller, "secure" (use only the flows that it has) or
+    "standalone" (be a learning switch).
     """
 
     parameters: ClassVar[set[str]] = SWITCH_PARAMETERS | OPEN_VSWITCH_PARAMETERS

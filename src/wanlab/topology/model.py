@@ -129,8 +129,8 @@ class Switch(Node):
     protocols: tuple[str, ...] = ()
     """The OpenFlow versions that it speaks: ("OpenFlow10", "OpenFlow13"). Empty: all."""
     fail_mode: str | None = None
-    """The behaviour without a controller: "standalone" learns by itself, "secure" forwards nothing.
-    None: "secure" if it has controllers."""
+    """The behaviour without a controller: "standalone" learns by itself, "secure" uses only the flows
+    that it has. None: "secure" if it has controllers."""
     datapath: str = "kernel"
     """Where packets are forwarded: "kernel", or "user" (a user-space process)."""
     listen_port: int | None = None
