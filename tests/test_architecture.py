@@ -59,7 +59,7 @@ PUBLIC_MODULES = {
     *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
     *("measure", "measure.fairness", "measure.here", "measure.interfaces", "measure.metrics"),
     "measure.port_conditions",
-    *("experiments", "run", "sweep", "session", "bottleneck"),
+    *("experiments", "run", "run.programs", "sweep", "session", "bottleneck"),
     *("machine.checkup", "machine.compiled_modules", "machine.embedded", "machine.stale"),
 }
 

@@ -32,10 +32,15 @@ StoredHash = tuple[int, int, str]
 """The change time in ns and the size in bytes of a file, and its SHA-256."""
 
 
+def program_path(name: str) -> str | None:
+    """Return the program that a node would start, or None if it is not installed."""
+    return shutil.which(name, path=ENVIRONMENT["PATH"])
+
+
 @cache
 def program_hashes(names: tuple[str, ...]) -> dict[str, str]:
     """Return the SHA-256 of each program with its shared libraries; "missing" if it is not installed."""
-    paths = {name: shutil.which(name, path=ENVIRONMENT["PATH"]) for name in sorted(set(names))}
+    paths = {name: program_path(name) for name in sorted(set(names))}
     libraries = _libraries_of(path for path in paths.values() if path)
     stored = _read_stored_hashes()
     before = dict(stored)

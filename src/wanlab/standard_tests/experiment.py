@@ -86,7 +86,7 @@ def standard_test(
     `delay` in each direction and `queue`. `buffer` limits the queue: "1bdp", "64KB".
     """
     wanted = find(test).with_flows(flows)
-    network = loads(topology, "test.mn") if topology else _dumbbell(run, wanted)
+    network = loads(topology, "test.mn") if topology else dumbbell(run, wanted)
     pairs = _pairs(network, wanted, client, server)
     with run.network(network, wire=wire) as net:
         for first, second in pairs:
@@ -116,7 +116,8 @@ def standard_test(
 # -- the network ------------------------------------------------------------------------------------
 
 
-def _dumbbell(run: Run, test: StandardTest) -> Topology:
+def dumbbell(run: Run, test: StandardTest) -> Topology:
+    """Return the default path of a test, from the run's rate, delay, queue and buffer."""
     rate, delay = str(run.parameters["rate"]), str(run.parameters["delay"])
     queue: dict[str, object] = {"kind": str(run.parameters["queue"])}
     if buffer := str(run.parameters["buffer"]):
@@ -248,17 +249,25 @@ def flows_in(record: Record) -> list[LoadFlow]:
 def _keep_flows(
     run: Run, test: StandardTest, flows: list[LoadFlow], processes: list[Process], rate: str
 ) -> None:
-    goodputs: dict[str, list[float]] = {"up": [], "down": []}
+    goodputs_mbps: dict[str, list[float]] = {"up": [], "down": []}
     for flow, process in zip(flows, processes, strict=True):
         results = traffic.parse(process.output)
         assert isinstance(results, traffic.FlowResults)
-        goodputs[flow.name.partition(" ")[0]].append(results.goodput_bps / 1e6)
+        goodputs_mbps[flow.name.partition(" ")[0]].append(results.goodput_bps / 1e6)
         run.keep(f"{flow.name.replace(' ', '-')}.json", process.output)
+    keep_goodput_metrics(run, goodputs_mbps, rate)
+
+
+def keep_goodput_metrics(run: Run, goodputs_mbps: dict[str, list[float]], rate: str = "") -> None:
+    """Keep the sums of the goodputs of the flows "up" and "down", and the fairness of all flows.
+
+    `rate` is the bottleneck's, "" if it is unknown.
+    """
     most = parse_rate(rate) / 1e6 if rate else None
     for way, name in (("down", "download"), ("up", "upload")):
-        if goodputs[way]:
-            run.metric(name, sum(goodputs[way]), "Mbit/s", most=most)
-    together = goodputs["up"] + goodputs["down"]
+        if goodputs_mbps[way]:
+            run.metric(name, sum(goodputs_mbps[way]), "Mbit/s", most=most)
+    together = goodputs_mbps["up"] + goodputs_mbps["down"]
     if len(together) > 1:
         run.metric("fairness", jain(together) if any(together) else float("nan"), most=1)
 
@@ -286,16 +295,21 @@ def _keep_pings(run: Run, pings: dict[str, Process], seconds: int) -> None:
         table = result.table(interval_ns=PING_INTERVAL_NS)
         run.keep(f"ping{word}.txt", process.output)
         run.keep(f"ping{word}", table)
-        times_s = np.asarray(table["time_ns"], float) / 1e9
-        rtts_ms = np.asarray(table["rtt_ms"], float)
-        is_loaded = (times_s >= ALONE_S) & (times_s < ALONE_S + seconds)
-        if not word:
-            run.metric("ping_alone", _quantile(rtts_ms[times_s < ALONE_S], 50), "ms")
-        for label, share in (("median", 50), ("p95", 95), ("p99", 99)):
-            run.metric(f"ping{word}_{label}", _quantile(rtts_ms[is_loaded], share), "ms")
-        sent = seconds * 10**9 // PING_INTERVAL_NS
-        lost = 100 * (1 - len(set(np.asarray(table["sequence"])[is_loaded].tolist())) / sent)
-        run.metric(f"ping{word}_loss", max(0.0, lost), "%", most=100)
+        keep_ping_metrics(run, f"ping{word}", table, seconds)
+
+
+def keep_ping_metrics(run: Run, name: str, table: Table, seconds: int) -> None:
+    """Keep the quantiles and the loss of pings, whose table has the columns of `PingResult.table`."""
+    times_s = np.asarray(table["time_ns"], float) / 1e9
+    rtts_ms = np.asarray(table["rtt_ms"], float)
+    is_loaded = (times_s >= ALONE_S) & (times_s < ALONE_S + seconds)
+    if name == "ping":
+        run.metric("ping_alone", _quantile(rtts_ms[times_s < ALONE_S], 50), "ms")
+    for label, share in (("median", 50), ("p95", 95), ("p99", 99)):
+        run.metric(f"{name}_{label}", _quantile(rtts_ms[is_loaded], share), "ms")
+    sent = seconds * 10**9 // PING_INTERVAL_NS
+    lost = 100 * (1 - len(set(np.asarray(table["sequence"])[is_loaded].tolist())) / sent)
+    run.metric(f"{name}_loss", max(0.0, lost), "%", most=100)
 
 
 def _quantile(values: NDArray[np.float64], share: float) -> float:
