@@ -92,6 +92,14 @@ def test_datagrams_are_counted_and_timed(net: Network) -> None:
     assert found.last_ns - found.first_ns == pytest.approx(990e6, abs=1e5)
 
 
+def test_datagrams_are_sent_in_bursts_with_pauses(net: Network) -> None:
+    command = "wanlab-traffic udp h2 --rate 960kbps --time 250ms --on 20ms --off 80ms --json"
+    found = traffic.parse(net["h1"].run(command).output)
+    assert isinstance(found, Datagrams)
+    assert found.sent == 3 * 2  # 10 ms apart, in the bursts at 0, 100 and 200 ms
+    assert found.last_ns - found.first_ns == pytest.approx(210e6, abs=1e5)
+
+
 def test_losses_and_late_datagrams_are_reported(net: Network) -> None:
     net.set_link("h1", "s1", loss="10%", jitter="4ms")
     try:
@@ -120,6 +128,8 @@ def test_losses_and_late_datagrams_are_reported(net: Network) -> None:
         ("request h2 --sizes 0B", '"0B" must be more than 0'),
         ("request h2 --time 0s", '"0s" must be more than 0'),
         ("udp h2 --rate 0bps", '"0bps" must be more than 0'),
+        ("udp h2 --on 1s", "udp takes --on (more than 0) and --off together"),
+        ("udp h2 --on 0s --off 1s", "udp takes --on (more than 0) and --off together"),
         ("bulk h2 --bytes 0B", '"0B" must be more than 0'),
         ("bulk h2 --dscp 64", '"64" is not a DSCP; it must be from 0 to 63'),
         ("bulk h2 --port 70000", '"70000" is not a port'),

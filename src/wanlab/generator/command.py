@@ -5,7 +5,7 @@ from __future__ import annotations
 import _socket
 import sys
 from _random import Random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from . import arguments
 from .arguments import UsageError, parse_arguments
@@ -24,7 +24,7 @@ wanlab-traffic onoff HOST [--flows N] [--time 10s] [--on 1s] [--off 1s] [--fixed
 wanlab-traffic poisson HOST (--load 10Mbps | --per-second N) [--time 10s] [--sizes SIZES]
 wanlab-traffic request HOST [--users N] [--time 10s | --count N] [--request 100B]
                        [--sizes SIZES] [--think 1s]
-wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s]
+wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s] [--on 1s --off 1s]
 
 Receive (serve; with -D in the background, returning when it listens), or send to a HOST that receives:
   bulk      N parallel flows, for a time or of --bytes each
@@ -32,7 +32,8 @@ Receive (serve; with -D in the background, returning when it listens), or send t
             are means of exponential times, or with --fixed the times themselves
   poisson   transfers of random SIZES at random times, each over a new connection
   request   users that request, wait for the answer (of SIZES), think (--think on average) and repeat
-  udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost
+  udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost.
+            With --on and --off, they are sent at this rate in bursts with pauses
 SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
 cumulative probabilities.
 Options of all senders:
@@ -63,7 +64,7 @@ _OPTIONS_OF_KIND = {
     "onoff": ("flows", "time", "on", "off"),
     "poisson": ("load", "per-second", "time", "sizes"),
     "request": ("users", "time", "count", "request", "sizes", "think"),
-    "udp": ("rate", "size", "time", "late"),
+    "udp": ("rate", "size", "time", "late", "on", "off"),
 }
 
 
@@ -213,11 +214,24 @@ def _send_datagrams(sender: Sender, options: TrafficOptions) -> dict[str, float]
     if not DATAGRAM.size <= size <= MAX_DATAGRAM_BYTES:
         raise UsageError(f"--size must be from {DATAGRAM.size} to {MAX_DATAGRAM_BYTES} bytes")
     interval_ns = size * 8 * SECOND_NS / options.number("rate", 10**6)
-    count = max(1, round(options.number("time", 10 * SECOND_NS) / interval_ns))
+    until_ns = options.number("time", 10 * SECOND_NS)
+    on_ns, off_ns = options.number("on", until_ns), options.number("off", 0)
+    if not on_ns or ("on" in options) != ("off" in options):
+        raise UsageError("udp takes --on (more than 0) and --off together")
+    times_ns = _burst_times(interval_ns, on_ns, off_ns, until_ns)
     number = options.number("seed", 1) % 2**32
     late_ns = options.number("late", SECOND_NS)
-    received = sender.datagrams(interval_ns, size, count, number, late_ns)
-    return {"sent": count, "size_bytes": size, "interval_ns": interval_ns, **received}
+    received = sender.datagrams(times_ns, size, number, late_ns)
+    return {"size_bytes": size, "interval_ns": interval_ns, **received}
+
+
+def _burst_times(interval_ns: float, on_ns: int, off_ns: int, until_ns: int) -> Iterator[int]:
+    """Yield when datagrams are sent: at least one in each burst. Only the last burst may be shorter."""
+    for begin_ns in range(0, until_ns, on_ns + off_ns):
+        length_ns = min(on_ns, until_ns - begin_ns)
+        count = max(1, round(length_ns / interval_ns))
+        for index in range(count):
+            yield begin_ns + round(index * interval_ns)
 
 
 def _print_transfers(

@@ -193,9 +193,9 @@ class Sender:
         return sorted(transfers + failed, key=lambda transfer: transfer.start_ns)
 
     def datagrams(
-        self, interval_ns: float, size: int, count: int, number: int, patience_ns: int
+        self, times_ns: Iterable[int], size: int, number: int, patience_ns: int
     ) -> dict[str, float]:
-        """Send datagrams at a constant rate; return the server's report on them.
+        """Send a datagram at each of these times; return the server's report on them.
 
         The server waits for late datagrams for `patience_ns`.
         """
@@ -207,17 +207,22 @@ class Sender:
             if not receive(control, SENT.size):
                 raise ConnectionResetError(0, CLOSED_BY_SERVER)
             self._began_ns = now_ns()
-            for index in range(count):
-                sleep_until(self._began_ns + round(index * interval_ns))
-                DATAGRAM.pack_into(packet, 0, MAGIC, number, index + 1, now_ns())
+            sent = 0
+            for at_ns in times_ns:
+                sleep_until(self._began_ns + at_ns)
+                sent += 1
+                DATAGRAM.pack_into(packet, 0, MAGIC, number, sent, now_ns())
                 udp.send(packet)
-            control.sendall(SENT.pack(count))
+            control.sendall(SENT.pack(sent))
             data = receive(control, DATAGRAM_REPORT.size)
         if not data:
             raise ConnectionResetError(0, CLOSED_BY_SERVER)
         names = ("datagrams", "bytes", "duplicates", "late", "first_ns", "last_ns")
         delays = ("least_delay_ns", "mean_delay_ns", "greatest_delay_ns", "greatest", "jitter_ns")
-        report = dict(zip(names + delays, DATAGRAM_REPORT.unpack(data), strict=True))
+        report = {
+            "sent": sent,
+            **dict(zip(names + delays, DATAGRAM_REPORT.unpack(data), strict=True)),
+        }
         for name in ("first_ns", "last_ns"):
             report[name] -= self._began_ns if report["datagrams"] else 0
         return report

@@ -2,6 +2,7 @@
 
 from wanlab import Design, Flows, Run, experiment
 from wanlab.bottleneck import bottleneck, goodput_mbps, listen, max_goodput_mbps
+from wanlab.units import parse_time
 
 
 @experiment(
@@ -34,15 +35,18 @@ def shrew(
     """
     limit = run.buffer_bytes("1bdp", rate=rate, rtt=path_rtt)
     queue = {"kind": "fifo", "limit": max(limit, 15_000)}
-    period_ns = int(period.removesuffix("ms")) * 1_000_000
+    period_ns, burst_ns = parse_time(period), parse_time(burst)
+    bursts_ns = (seconds - 3) * 1_000_000_000 // period_ns * period_ns
     with run.network(bottleneck(rate, [path_rtt, path_rtt], queue)) as net:
         listen(net, 2)
         with run.sampling(Flows("h1"), every="50ms") as sampling:
             net["h1"].start(f"wanlab-traffic bulk r1 --congestion {congestion} --time {seconds}s")
             net.run_for(2_000_000_000 + int(run.random.uniform(0, period_ns)))
-            for _ in range((seconds - 3) * 1_000_000_000 // period_ns):
-                net["h2"].start(f"wanlab-traffic udp r2 --rate 15Mbps --time {burst} --late 10ms")
-                net.run_for(period_ns)
+            net["h2"].start(
+                f"wanlab-traffic udp r2 --rate 15Mbps --time {bursts_ns}ns"
+                f" --on {burst_ns}ns --off {period_ns - burst_ns}ns"
+            )
+            net.run_for(bursts_ns)
         tcp = sampling.tables()["tcp"]
     goodput = goodput_mbps(tcp, "h1", from_s=4, to_s=seconds - 1)
     run.metric("share", goodput / max_goodput_mbps(rate), most=1)
