@@ -39,7 +39,8 @@ def run_experiment(
     kernel: Kernel = None,
     seed: Seed = 1,
     output: Annotated[
-        Path | None, folder_option("Write the record to FOLDER as well as to the cache.")
+        Path | None,
+        folder_option("Write the record to FOLDER as well as to the cache.", "-o", "--output"),
     ] = None,
     no_cache: NoCache = False,
     here: Annotated[
@@ -90,7 +91,8 @@ def sweep_experiment(
     ] = False,
     jobs: Jobs = None,
     output: Annotated[
-        Path | None, folder_option("Keep the results in FOLDER (default: results/NAME).")
+        Path | None,
+        folder_option("Keep the results in FOLDER (default: results/NAME).", "-o", "--output"),
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")

@@ -223,7 +223,9 @@ def _duration(seconds: float) -> str:
 
 
 def _print(results: Results, page: Path | None) -> None:
-    print(f"{len(results.results)} runs done; the table is in {results.folder / 'results.parquet'}")
+    count = len(results.results)
+    done = f"{count} run{'' if count == 1 else 's'} done"
+    print(f"{done}; the table is in {results.folder / 'results.parquet'}")
     if page is not None:
         print(f"the report is in {page}")
     if warning := results.seeds_without_effect():

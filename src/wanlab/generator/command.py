@@ -18,13 +18,14 @@ from .sizes import Sizes, arrivals, exponential, parse_sizes
 SECOND_NS = 1_000_000_000
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 MAX_DATAGRAM_BYTES = 65507
+HELP = {"-h", "--help"}
 USAGE = """wanlab-traffic serve [-D] [--port N]
 wanlab-traffic bulk HOST [--flows N] [--time 10s | --bytes 1MB]
 wanlab-traffic onoff HOST [--flows N] [--time 10s] [--on 1s] [--off 1s] [--fixed]
 wanlab-traffic poisson HOST (--load 10Mbps | --per-second N) [--time 10s] [--sizes SIZES]
 wanlab-traffic request HOST [--users N] [--time 10s | --count N] [--request 100B]
                        [--sizes SIZES] [--think 1s]
-wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s] [--on 1s --off 1s]
+wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s] [--on TIME --off TIME]
 
 Receive (serve; with -D in the background, returning when it listens), or send to a HOST that receives:
   bulk      N parallel flows, for a time or of --bytes each
@@ -32,14 +33,14 @@ Receive (serve; with -D in the background, returning when it listens), or send t
             are means of exponential times, or with --fixed the times themselves
   poisson   transfers of random SIZES at random times, each over a new connection
   request   users that request, wait for the answer (of SIZES), think (--think on average) and repeat
-  udp       datagrams at a constant rate; one that arrives --late after the last was sent is lost.
-            With --on and --off, they are sent at this rate in bursts with pauses
+  udp       datagrams at a constant rate of payload; one that arrives --late after the last was sent is
+            lost. With --on and --off, they are sent at this rate in bursts with pauses of these lengths
 SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
 cumulative probabilities.
 Options of all senders:
   --seed N          seed of the random numbers (1)
-  --congestion NAME congestion control of the sender (request: of both sides)
-  --pacing RATE     maximum rate, enforced packet by packet
+  --congestion NAME congestion control of the sender (not udp; request: of both sides)
+  --pacing RATE     maximum rate, enforced packet by packet (not udp)
   --dscp N          differentiated services code point of its packets, 0 to 63 (0)
   --port N          port that `serve` listens on (5202)
   --json            print JSON with the times of each flow
@@ -58,7 +59,8 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     "congestion": str,
     "sizes": parse_sizes,
 }
-_SHARED_OPTIONS = ("seed", "congestion", "pacing", "port", "dscp")
+_SHARED_OPTIONS = ("seed", "port", "dscp")
+_TCP_OPTIONS = ("congestion", "pacing", *_SHARED_OPTIONS)
 _OPTIONS_OF_KIND = {
     "bulk": ("flows", "time", "bytes"),
     "onoff": ("flows", "time", "on", "off"),
@@ -105,7 +107,7 @@ def main(command: list[str]) -> int:
 
 
 def _main(command: list[str]) -> int:
-    if not command or command[0] in ("help", "-h", "--help"):
+    if not command or command[0] == "help" or not HELP.isdisjoint(command):
         print(USAGE, end="")
         return 0 if command else EXIT_USAGE
     kind = command[0]
@@ -118,7 +120,8 @@ def _main(command: list[str]) -> int:
     if kind not in _OPTIONS_OF_KIND:
         kinds = ", ".join(("serve", *_OPTIONS_OF_KIND))
         raise UsageError(f'"{kind}" is not a kind of traffic; the kinds are {kinds}')
-    parsers = {name: _PARSERS[name] for name in (*_OPTIONS_OF_KIND[kind], *_SHARED_OPTIONS)}
+    shared = _SHARED_OPTIONS if kind == "udp" else _TCP_OPTIONS
+    parsers = {name: _PARSERS[name] for name in (*_OPTIONS_OF_KIND[kind], *shared)}
     flags = {"json"} | ({"fixed"} if kind == "onoff" else set())
     positional, values = parse_arguments(command[1:], parsers, flags)
     if len(positional) != 1:
@@ -216,8 +219,10 @@ def _send_datagrams(sender: Sender, options: TrafficOptions) -> dict[str, float]
     interval_ns = size * 8 * SECOND_NS / options.number("rate", 10**6)
     until_ns = options.number("time", 10 * SECOND_NS)
     on_ns, off_ns = options.number("on", until_ns), options.number("off", 0)
-    if not on_ns or ("on" in options) != ("off" in options):
-        raise UsageError("udp takes --on (more than 0) and --off together")
+    if ("on" in options) != ("off" in options):
+        raise UsageError("udp needs both --on and --off, or neither")
+    if not on_ns:
+        raise UsageError("--on must be more than 0")
     times_ns = _burst_times(interval_ns, on_ns, off_ns, until_ns)
     number = options.number("seed", 1) % 2**32
     late_ns = options.number("late", SECOND_NS)
@@ -306,7 +311,7 @@ def _print_datagrams(
         return 0
     print(
         f"{sent} datagrams sent, {arrived} received, {lost} lost ({100 * lost / sent:.4g} %), "
-        f"{received['late']} late, {received['duplicates']} duplicates"
+        f"{received['late']} reordered, {received['duplicates']} duplicates"
     )
     if arrived:
         names = ("least_delay_ns", "mean_delay_ns", "greatest_delay_ns")
