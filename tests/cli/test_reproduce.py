@@ -32,7 +32,7 @@ def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
     for part in (
         "* delay 10ms: 40 (arithmetic)\n",
         "wanlab reproduce run round-trip --full ",
-        "round_trip.py --set NAME=VALUE\n  Parameters and defaults: delay=",
+        "round_trip.py --set NAME=VALUE\n\n  Parameters and defaults: delay=",
     ):
         assert part in text
     ran = wanlab("reproduce", "show", "bbr-loss")
@@ -64,7 +64,7 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
     )
     assert "agrees (2 of 2)" in index
     page = (folder / "round-trip.md").read_text()
-    assert "|  | 10ms | 40 | 40 ± 0 ms | +0% | arithmetic |" in page
+    assert "| 10ms | 40 | 40 ± 0 ms | +0% | arithmetic |" in page
 
 
 @pytest.mark.long

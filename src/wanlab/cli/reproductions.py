@@ -74,7 +74,8 @@ def _description(unit: GalleryUnit) -> Iterator[str]:
         count = len(list(design.runs()))
         command = f"wanlab reproduce run {unit.name}{option}"
         yield f"    {command:50} {count} runs over {design.repeats} seeds"
-    yield f"\nWith other parameters: wanlab sweep {unit.experiment_file} --set NAME=VALUE"
+    yield "\nTo run it with other parameters (the results are then in the folder results):\n"
+    yield f"    wanlab sweep {unit.experiment_file} --set NAME=VALUE\n"
     defaults = (f"{name}={value}" for name, value in unit.experiment.parameters.items())
     yield _wrapped(f"  Parameters and defaults: {', '.join(defaults)}", "  ")
 

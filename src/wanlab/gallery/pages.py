@@ -51,17 +51,18 @@ published range; the figure's page says why. The verdict is computed from the pr
 * **not reproduced**: for some predictions, the mean is outside the band and we do not know why, or
   runs failed.
 
-Only the means decide. ± is half the 95 % confidence interval over the seeds. If this interval
-*reaches beyond* the band, or from outside *into* it, other seeds might lead to another verdict.
+Only the means decide. ± is half the 95 % confidence interval over the seeds (Student's t; with two
+seeds, it is nine times their standard deviation). If an end of the band lies inside this interval,
+other seeds might lead to another verdict.
 
 Each experiment has two designs, which are sets of parameter values and a number of seeds.
 `wanlab reproduce run NAME` runs the *quick* one, and with `--full` the *full* one, which has more
-seeds and mostly more parameter values. `wanlab reproduce show NAME` prints the predictions before
-you run a figure.
+seeds, mostly longer runs, and often more parameter values. `wanlab reproduce show NAME` prints the
+predictions before you run a figure.
 
 The table shows the first prediction of each figure, measured with the quick design, and in brackets
 how many of its predictions hold. *quick* and *full* are the processor times of the two designs; on
-two idle cores, a design takes half that time. If a full design was run, its time is *measured* and
+two idle cores, a design takes half that real time. If a full design was run, its time is *measured* and
 its verdict stands beside the time. Otherwise the time is *estimated* from that of the quick design,
 in proportion to the number of runs, their network time and their rate.
 
@@ -83,9 +84,9 @@ The pages in `docs/gallery` of a checkout are written by `wanlab reproduce run a
 docs/gallery` (with `--full` for the full designs) and then `wanlab reproduce report docs/gallery`.
 """
 CAPTION = (
-    "Dots: means over the seeds. Shaded areas and error bars: their 95 % confidence intervals; on a"
-    " logarithmic axis, one that includes 0 reaches the bottom. Open squares: published values, whose"
-    " origin is given below."
+    "Dots: means over the seeds. Shaded areas and error bars: their 95 % confidence intervals. On a"
+    " logarithmic axis, an interval that includes 0 is drawn down to the axis. Open squares: published"
+    " values, whose origin is given below."
 )
 
 
@@ -162,7 +163,7 @@ def _index_table(
             first.prediction.published,
             band(first.prediction),
             first.measured_text,
-            f"{judgement.verdict.removesuffix(' because')} ({judgement.count})",
+            f"{_word(judgement)} ({judgement.count})",
             str(measurement.seeds),
             "" if unit.name not in quick else _seconds(measurement.processor_s),
             _full_time(unit, quick.get(unit.name), full.get(unit.name)),
@@ -174,10 +175,14 @@ def _full_time(unit: GalleryUnit, quick: MeasuredFigure | None, full: MeasuredFi
     """Return the cell of the full design: its time and verdict, or an estimate of its time."""
     if full is not None:
         judgement = judge(unit, full)
-        verdict = f"{judgement.verdict.removesuffix(' because')} ({judgement.count})"
+        verdict = f"{_word(judgement)} ({judgement.count})"
         return f"{_seconds(full.processor_s)} measured: {verdict}".strip()
     estimate = None if quick is None else estimated_full_s(unit, quick)
     return "" if estimate is None else f"{_seconds(estimate)} estimated"
+
+
+def _word(judgement: Judgement) -> str:
+    return judgement.verdict.removesuffix(" because")
 
 
 def _seconds(seconds: float | None) -> str:
@@ -197,17 +202,27 @@ def unit_page(
 
     The links of the page work in this folder.
     """
-    lines = [*_page(unit, measurement, judge(unit, measurement))]
-    if full is not None and full != measurement:
-        lines += _full_section(unit, full, judge(unit, full))
+    if full is None or full == measurement:
+        lines = [*_page(unit, measurement, judge(unit, measurement), None)]
+    else:
+        of_full = judge(unit, full)
+        lines = [*_page(unit, measurement, judge(unit, measurement), of_full)]
+        lines += _full_section(unit, full, of_full)
     return wrapped("\n".join([*lines, *_repetition(unit, measurement, folder)]))
 
 
-def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) -> Iterator[str]:
+def _page(
+    unit: GalleryUnit,
+    measurement: MeasuredFigure,
+    judgement: Judgement,
+    judgement_of_full: Judgement | None,
+) -> Iterator[str]:
     yield f"# {unit.title}\n"
     yield from (f"* {source.citation}: <{source.link}>" for source in unit.sources)
     yield f"\n**Verdict: {judgement.verdict}**"
     yield from (f"\n* {cause}" for cause in judgement.causes)
+    if judgement_of_full is not None and judgement_of_full.verdict != judgement.verdict:
+        yield f"\nWith the [full design](#the-full-design), the verdict is: {_word(judgement_of_full)}."
     yield f"\n![{unit.title}]({unit.name}.svg)\n"
     yield CAPTION + "\n"
     yield unit.page.strip() + "\n"
@@ -220,7 +235,8 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
     if unit.points:
         yield "The differences are for comparison; only the predictions decide the verdict.\n"
         axes = unit.axes
-        heads = (axes.by or "series", axes.over, "published", "measured", "difference", "origin")
+        series = [axes.by or "series"] if _has_series(unit) else []
+        heads = (*series, axes.over, "published", "measured", "difference", "origin")
         yield from markdown(
             heads, [_point_cells(point, unit, measurement) for point in unit.points]
         )
@@ -229,10 +245,16 @@ def _page(unit: GalleryUnit, measurement: MeasuredFigure, judgement: Judgement) 
 def _point_cells(
     point: PublishedPoint, unit: GalleryUnit, measurement: MeasuredFigure
 ) -> tuple[str, ...]:
+    """Return the cells of a published point, without the series if the figure has only one."""
     measured = estimate_of(point, unit, measurement)
     shown = "-" if measured is None else str(measured)
     value, difference = f"{point.value:g}", _difference(measured, point)
-    return (point.series, point.x, value, shown, difference, point.origin)
+    series = [point.series] if _has_series(unit) else []
+    return (*series, point.x, value, shown, difference, point.origin)
+
+
+def _has_series(unit: GalleryUnit) -> bool:
+    return any(point.series for point in unit.points)
 
 
 def _predictions(judgement: Judgement) -> Iterator[str]:
@@ -249,11 +271,14 @@ def _full_section(
 ) -> Iterator[str]:
     yield "\n## The full design\n"
     yield (
-        f"Verdict: {judgement.verdict}. {measurement.runs} runs over {measurement.seeds} seeds, "
-        f"{_time(measurement)}wanlab {measurement.wanlab}, kernel {measurement.kernel}. To repeat it:"
+        f"Verdict: {_word(judgement)}. {measurement.runs} runs over {measurement.seeds} seeds, "
+        f"{_conditions(unit, measurement)}. To repeat it:"
         f" `wanlab reproduce run {unit.name} --full`.\n"
     )
     yield from _predictions(judgement)
+    if judgement.causes:
+        yield "\nWhy it differs:\n"
+        yield from (f"* {cause}" for cause in judgement.causes)
 
 
 def _repetition(unit: GalleryUnit, measurement: MeasuredFigure, folder: Path) -> Iterator[str]:
@@ -261,8 +286,8 @@ def _repetition(unit: GalleryUnit, measurement: MeasuredFigure, folder: Path) ->
     full = " --full" if measurement.size == FULL else ""
     yield f"    wanlab reproduce run {unit.name}{full}\n"
     yield (
-        f"{measurement.runs} runs over {measurement.seeds} seeds, {_time(measurement)}wanlab"
-        f" {measurement.wanlab}, kernel {measurement.kernel}. The experiment is"
+        f"{measurement.runs} runs over {measurement.seeds} seeds, {_conditions(unit, measurement)}."
+        " The experiment is"
         f" {_link(unit.experiment_file.name, unit.experiment_file, folder)}. To run it with other"
         " parameters, use `wanlab sweep FILE --set NAME=VALUE`;"
         f" `wanlab reproduce show {unit.name}` prints the path of FILE and the parameters."
@@ -289,7 +314,17 @@ def band(prediction: Prediction) -> str:
     return f"{prediction.low:g} to {prediction.high:g}"
 
 
-def _time(measurement: MeasuredFigure) -> str:
-    if measurement.processor_s is None:
-        return ""
-    return f"{measurement.processor_s:.0f} s of processor time, "
+def _conditions(unit: GalleryUnit, measurement: MeasuredFigure) -> str:
+    """Return the processor time, the versions, and the parameters that the whole design sets."""
+    seconds = measurement.processor_s
+    time = [] if seconds is None else [f"{seconds:.0f} s of processor time"]
+    versions = [f"wanlab {measurement.wanlab}", f"kernel {measurement.kernel}"]
+    return ", ".join([*time, *versions, *_fixed_parameters(unit, measurement)])
+
+
+def _fixed_parameters(unit: GalleryUnit, measurement: MeasuredFigure) -> Iterator[str]:
+    """Yield the parameters that have the same value in all runs, and not their default."""
+    for name, default in unit.experiment.parameters.items():
+        values = {str(point.parameters.get(name, default)) for point in measurement.points}
+        if len(values) == 1 and values != {str(default)}:
+            yield f"{name} = {values.pop()}"

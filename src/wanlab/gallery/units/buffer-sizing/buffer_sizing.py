@@ -15,7 +15,7 @@ from wanlab.bottleneck import QUEUE_PORT, bottleneck, listen
             "rate": ["155Mbps"],
             "seconds": [120],
         },
-        repeats=4,  # seeds differ little with 100 flows, and a run takes minutes
+        repeats=4,  # with 100 flows, seeds differ little, and a run takes a minute
     ),
     labels={"buffer": "buffer in units of RTT x C / sqrt(n)"},
 )

@@ -16,7 +16,7 @@ BUFFER_PACKETS = 470
 
 @experiment(
     design=Design.grid({"algorithm": ["dctcp", "reno"]}, repeats=2),
-    # With 40 flows, seeds differ little; a run takes minutes.
+    # With 40 flows, seeds differ little, and a run takes a minute.
     full=Design.grid({"algorithm": ["dctcp", "reno"], "seconds": [3.0]}, repeats=5),
     labels={"algorithm": "congestion control"},
 )
