@@ -7,6 +7,7 @@
  *     await send({ do: "save" })           resolves to the reply; throws a CommandError if refused
  *     await perform({ do: "undo" })        the same, but a refusal shows a toast and gives null
  *     onPush("samples", (push) => ...)     calls back for every push of that kind, until unsubscribed
+ *     await request("/api/gallery")        an HTTP request; throws a CommandError if it fails
  */
 import { create } from "zustand";
 import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, EventStep, OpenedTerminal, ReplayCost, SampleColumn, SavedFile } from "./protocol";
@@ -115,8 +116,40 @@ export async function succeeds<W extends CommandWord>(
 }
 
 export function showError(error: unknown): void {
-  if (error instanceof CommandError) toast("error", error.what, error.hint);
-  else toast("error", error instanceof Error ? error.message : String(error));
+  const { what, hint } = explained(error);
+  toast("error", what, hint);
+}
+
+/** An error in one line, for a place where the content would be. */
+export function errorText(error: unknown): string {
+  const { what, hint } = explained(error);
+  return hint === "" ? what : `${what} (${hint})`;
+}
+
+function explained(error: unknown): { what: string; hint: string } {
+  if (error instanceof CommandError) return error;
+  const hint = "reload the page; if it happens again, please report it";
+  return { what: `internal error of the page: ${error instanceof Error ? error.message : String(error)}`, hint };
+}
+
+/** Send an HTTP request to the server. A CommandError says why it failed. */
+export async function request(url: string, options: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, { cache: "no-store", ...options }).catch(() => null);
+  if (response === null) {
+    throw new CommandError({ what: "wanlab does not answer", hint: "is `wanlab web` still running?" });
+  }
+  if (!response.ok) throw new CommandError(await refusal(response));
+  return response;
+}
+
+/** Why the server has refused a request. Pages of proxies and of the access check are not JSON. */
+async function refusal(response: Response): Promise<Partial<ErrorBody> & { what: string }> {
+  const body = (await response.json().catch(() => null)) as ErrorBody | null;
+  if (typeof body?.what === "string") return body;
+  if (response.status === 401 || response.status === 403) {
+    return { what: "this page no longer has access to wanlab", hint: "open the address that wanlab printed, or the link of your class, again" };
+  }
+  return { what: `wanlab answered with HTTP status ${response.status}`, hint: "reload the page" };
 }
 
 /** Subscribe to all pushes of a kind; the returned function unsubscribes. */

@@ -1,5 +1,6 @@
 import "./files.css";
 import { lazy, Suspense, useEffect, useState } from "react";
+import { errorText, request } from "../connection";
 import { address, useChanges } from "./folder";
 
 const PacketList = lazy(() => import("../packets/PacketList").then((module) => ({ default: module.PacketList })));
@@ -56,16 +57,21 @@ function Content({ path, source, version }: { path: string; source: string; vers
 
 function Text({ source, isTable }: { source: string; isTable: boolean }) {
   const [text, setText] = useState<string | null>(null);
+  const [error, setError] = useState("");
   useEffect(() => {
     let isWanted = true;
-    fetch(source, { cache: "no-store" })
-      .then(async (response) => (response.ok ? response.text() : ((await response.json()) as { what: string }).what))
-      .catch((error: unknown) => String(error))
-      .then((read) => isWanted && setText(read));
+    setError("");
+    request(source)
+      .then((response) => response.text())
+      .then(
+        (read) => isWanted && setText(read),
+        (reason: unknown) => isWanted && setError(errorText(reason)),
+      );
     return () => {
       isWanted = false;
     };
   }, [source]);
+  if (error !== "") return <p className="empty">{error}</p>;
   if (text === null) return <p className="empty">Loading…</p>;
   if (isTable) return <Rows text={text} />;
   const isCut = text.length > MAX_CHARACTERS;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { CommandError, showError } from "../connection";
+import { request, showError } from "../connection";
 import { Icon } from "../editor/icons";
 import type { FileInfo } from "../protocol";
 import { toast } from "../stores/toasts";
@@ -102,8 +102,7 @@ async function uploadAll(under: string, files: readonly File[]): Promise<void> {
 
 async function upload(path: string, file: File): Promise<void> {
   try {
-    const response = await fetch(address(path), { method: "PUT", body: file });
-    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
+    await request(address(path), { method: "PUT", body: file });
     toast("good", `Uploaded ${path}`);
   } catch (error) {
     showError(error);

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 import { create } from "zustand";
-import { onPush } from "../connection";
+import { errorText, onPush, request } from "../connection";
 import { ask } from "../layout/dialogs";
 import type { FileInfo, Folder } from "../protocol";
 
@@ -30,8 +30,7 @@ export function address(path: string): string {
 }
 
 export async function list(under: string): Promise<readonly FileInfo[]> {
-  const response = await fetch(`/api/files?under=${encodeURIComponent(under)}`, { cache: "no-store" });
-  if (!response.ok) throw new Error(((await response.json()) as { what: string }).what);
+  const response = await request(`/api/files?under=${encodeURIComponent(under)}`);
   return ((await response.json()) as Folder).files;
 }
 
@@ -44,7 +43,7 @@ export function useFolder(under: string): { files: readonly FileInfo[]; error: s
     let isWanted = true;
     list(under).then(
       (files) => isWanted && setListing({ files, error: "" }),
-      (error: unknown) => isWanted && setListing({ files: [], error: String(error) }),
+      (error: unknown) => isWanted && setListing({ files: [], error: errorText(error) }),
     );
     return () => {
       isWanted = false;

@@ -1,5 +1,5 @@
 /** New, open and save: in the working folder, and on the user's computer. */
-import { CommandError, send, showError, type CommandOf } from "../connection";
+import { CommandError, request, send, showError, type CommandOf } from "../connection";
 import { ask, closeIfShown, showDialog, showImportNotes } from "../layout/dialogs";
 import type { GenerateCommand, ImportedFile, NewCommand, OpenCommand } from "../protocol";
 import { useDocument } from "../stores/document";
@@ -115,8 +115,7 @@ export async function savePath(path: string, overwrite = false): Promise<boolean
 /** Download the document in another format. */
 export async function download(form: string): Promise<void> {
   try {
-    const response = await fetch(`/api/export/${form}`, { cache: "no-store" });
-    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
+    const response = await request(`/api/export/${form}`);
     const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
     saveToDisk(await response.blob(), `${stem}.${form}`);
   } catch (error) {
@@ -129,8 +128,7 @@ const PNG_SCALE = 2;
 /** Download a picture of the canvas in pixels. */
 export async function downloadPng(): Promise<void> {
   try {
-    const response = await fetch("/api/export/svg", { cache: "no-store" });
-    if (!response.ok) throw new CommandError((await response.json()) as { what: string });
+    const response = await request("/api/export/svg");
     const url = URL.createObjectURL(await response.blob());
     const picture = new Image();
     picture.src = url;

@@ -1,6 +1,6 @@
 /** The gallery: published figures, their measurements here, and the figure that is being run. */
 import { create } from "zustand";
-import { onPush } from "../connection";
+import { errorText, onPush, request } from "../connection";
 import type { Gallery } from "../protocol";
 
 interface State extends Gallery {
@@ -12,11 +12,10 @@ export const useGallery = create<State>(() => ({ figures: [], running: "", progr
 
 export async function readGallery(): Promise<void> {
   try {
-    const response = await fetch("/api/gallery", { cache: "no-store" });
-    if (!response.ok) throw new Error(((await response.json()) as { what: string }).what);
+    const response = await request("/api/gallery");
     useGallery.setState({ ...((await response.json()) as Gallery), isRead: true, error: "" });
   } catch (error) {
-    useGallery.setState({ error: error instanceof Error ? error.message : String(error) });
+    useGallery.setState({ error: errorText(error) });
   }
 }
 

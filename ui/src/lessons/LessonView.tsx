@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { perform } from "../connection";
+import { errorText, perform, request } from "../connection";
 import type { LessonPage } from "../protocol";
 import { useRunning } from "../stores/running";
 import { pinLesson, useView } from "../stores/view";
@@ -117,9 +117,9 @@ function usePage(unit: string): LessonPage | string | null {
   const [page, setPage] = useState<LessonPage | string | null>(null);
   useEffect(() => {
     let isWanted = true;
-    fetch(`/api/lessons/${encodeURIComponent(unit)}`)
-      .then(async (response) => (response.ok ? ((await response.json()) as LessonPage) : ((await response.json()) as { what: string }).what))
-      .catch((error: unknown) => String(error))
+    request(`/api/lessons/${encodeURIComponent(unit)}`)
+      .then(async (response) => (await response.json()) as LessonPage)
+      .catch(errorText)
       .then((read) => isWanted && setPage(read));
     return () => {
       isWanted = false;

@@ -1,7 +1,8 @@
 /** The packets of a capture file: a list, the bytes of one of them, and all packets of a flow. */
 import "./packets.css";
 import { useEffect, useRef, useState } from "react";
-import type { ErrorBody, ListedPacket, PacketDetails, PacketPage } from "../protocol";
+import { errorText, request, showError } from "../connection";
+import type { ListedPacket, PacketDetails, PacketPage } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
@@ -14,9 +15,7 @@ const MAX_ROWS = 5000;
 async function fetched<T>(path: string, query: Record<string, string | number>): Promise<T> {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
   const url = `/api/packets/${path.split("/").map(encodeURIComponent).join("/")}?${parameters}`;
-  const response = await fetch(url, { cache: "no-store" });
-  if (!response.ok) throw new Error(((await response.json()) as ErrorBody).what);
-  return (await response.json()) as T;
+  return (await (await request(url)).json()) as T;
 }
 
 export function PacketList({ path, version }: { path: string; version: number }) {
@@ -24,7 +23,8 @@ export function PacketList({ path, version }: { path: string; version: number })
   const [words, setWords] = useState("");
   const [flow, setFlow] = useState("");
   const [rows, setRows] = useState<readonly ListedPacket[]>([]);
-  const [state, setState] = useState<"loading" | "read" | "cut" | Error>("loading");
+  const [state, setState] = useState<"loading" | "read" | "cut" | "failed">("loading");
+  const [error, setError] = useState("");
   const [chosen, setChosen] = useState<number | null>(null);
   const isGrowing = useRunning(({ captures, run }) => run.phase === "running" && captures.some((port) => path.split("/").at(-1)!.startsWith(port)));
   const names = useNames();
@@ -49,8 +49,10 @@ export function PacketList({ path, version }: { path: string; version: number })
         if (page.packets.length > 0) setRows((before) => [...before, ...page.packets].slice(0, MAX_ROWS));
         setState(page.is_cut ? "cut" : "read");
         if (isGrowing && !page.is_cut) timer = window.setTimeout(() => void read(), REFRESH_MS);
-      } catch (error) {
-        if (isWanted) setState(error as Error);
+      } catch (reason) {
+        if (!isWanted) return;
+        setError(errorText(reason));
+        setState("failed");
       }
     };
     void read();
@@ -61,10 +63,14 @@ export function PacketList({ path, version }: { path: string; version: number })
   }, [path, version, words, flow, isGrowing]);
 
   const more = async () => {
-    const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
-    scanned.current = page.scanned;
-    setRows((before) => [...before, ...page.packets].slice(-MAX_ROWS));
-    setState(page.is_cut ? "cut" : "read");
+    try {
+      const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
+      scanned.current = page.scanned;
+      setRows((before) => [...before, ...page.packets].slice(-MAX_ROWS));
+      setState(page.is_cut ? "cut" : "read");
+    } catch (reason) {
+      showError(reason);
+    }
   };
   const nameOf = (address: string) => names.get(address);
   return (
@@ -77,7 +83,7 @@ export function PacketList({ path, version }: { path: string; version: number })
           </button>
         )}
         <span className="hint" role="status">
-          {state instanceof Error ? state.message : state === "loading" ? "Loading…" : `${rows.length} packets${isGrowing ? ", capturing" : ""}`}
+          {state === "failed" ? error : state === "loading" ? "Loading…" : `${rows.length} ${rows.length === 1 ? "packet" : "packets"}${isGrowing ? ", still capturing" : ""}`}
         </span>
       </p>
       <div className="packet-rows" tabIndex={0} role="region" aria-label={`Packets of ${path}`}>
