@@ -18,7 +18,7 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
     dialog = student.page.get_by_role("dialog", name="Generate a network")
     dialog.get_by_label("Shape").select_option(label="Ring")
     dialog.get_by_role("spinbutton", name="Switches").fill("3")
-    dialog.get_by_label("Links").select_option(label="DSL (16 Mbit/s, 10 ms)")
+    dialog.get_by_label("Conditions of the links").select_option(label="DSL (16 Mbit/s, 10 ms)")
     student.picture("generate")
     dialog.get_by_role("button", name="Draw").click()
     dialog.wait_for(state="hidden")
@@ -33,7 +33,7 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
         assert Path(download.value.path()).read_bytes()[:8] == beginning
 
     student.opens_link_menu("h1", "s1")
-    student.page.get_by_role("menuitem", name="Conditions of").click()
+    student.page.get_by_role("menuitem", name="Set conditions").click()
     student.page.get_by_role("menuitem", name="Geostationary satellite").click()
     label = student.canvas.locator(".line-text").filter(has_text="270ms")
     expect(label).to_contain_text("loss 0.1%")
@@ -46,7 +46,7 @@ def test_a_network_is_generated_and_downloaded_as_a_picture(student: Student) ->
     student.canvas.locator(".device-name").nth(35).wait_for()
     student.picture("fat tree")
 
-    for layout in ("By forces", "In a grid"):
+    for layout in ("Force-directed", "In a grid"):
         student.page.get_by_role("menubar").get_by_role("menuitem", name="Edit").click()
         student.page.get_by_role("menuitem", name="Arrange", exact=True).click()
         student.page.get_by_role("menuitem", name=layout).click()

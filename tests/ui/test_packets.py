@@ -29,7 +29,7 @@ def test_packets_are_captured_at_a_link_and_listed(student: Student, server: Ser
     dialog.get_by_role("button", name="Capture", exact=True).click()
     student.page.get_by_text('the filter "no such filter"').first.wait_for()
     dialog.get_by_label("Filter").fill("icmp or udp")
-    dialog.get_by_label("Keep of each packet").select_option(label="96 bytes: the headers")
+    dialog.get_by_label("Snap length").select_option(label="96 bytes (the headers)")
     student.picture("capture dialog")
     dialog.get_by_role("button", name="Capture", exact=True).click()
     dialog.wait_for(state="hidden")
@@ -58,5 +58,5 @@ def test_packets_are_captured_at_a_link_and_listed(student: Student, server: Ser
         student.page.get_by_role("link", name="Download for Wireshark").click()
     assert download.value.suggested_filename == "h1-eth0.pcapng"
     student.opens_link_menu("h1", "h2")
-    student.page.get_by_role("menuitem", name="End the capture at h1-eth0").click()
-    student.page.get_by_text("Packets of h1-eth0 are in h1-eth0.pcapng").wait_for()
+    student.page.get_by_role("menuitem", name="Stop capturing at h1-eth0").click()
+    student.page.get_by_text("Saved the packets of h1-eth0 in h1-eth0.pcapng").wait_for()

@@ -130,7 +130,7 @@ DIALOGS = {
     ("File", "New"): "Save the changes?",
     ("Help", "About wanlab"): "About wanlab",
     ("Help", "Keyboard shortcuts…"): "Keyboard shortcuts",
-    ("Help", "Gallery of published figures…"): "Gallery: published figures, run again",
+    ("Help", "Gallery of published figures…"): "Gallery of published figures",
     ("Edit", "Preferences…"): "Preferences",
 }
 MENUS = ("File", "Edit", "View", "Run", "Help")
@@ -520,4 +520,4 @@ def test_the_clock_names_the_port_that_makes_time_pass_slowly(
         }"""
     )
     clock = student.page.get_by_role("group", name="Clock")
-    expect(clock.locator(".clock-slow")).to_have_text("417 Gbit/s pass h1-eth0")
+    expect(clock.locator(".clock-slow")).to_have_text("slow: 417 Gbit/s at h1-eth0")

@@ -24,8 +24,8 @@ MAX_STEP_NS = 3600 * 10**9
 STALLED_REAL_S = 3
 MIN_SPEED, MAX_SPEED = 0.0001, 1000.0
 STALLED = (
-    "virtual time has not advanced for several seconds: a program computes without a pause (Ctrl-C "
-    "ends it), or this computer is busy"
+    "Virtual time has not advanced for several seconds. Either a program is in a loop without system "
+    "calls (Ctrl-C in its terminal ends it), or this computer is busy with other work."
 )
 
 

@@ -15,8 +15,8 @@ export function CaptureTool() {
   const names = ports.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return (
     <span className="record-tool">
-      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title="Capture the packets of a port to a file in the working folder" onClick={toggle}>
-        {isOn ? "■ Capture" : "Capture…"}
+      <button type="button" className={`icon-button ${isOn ? "recording" : ""}`} disabled={!isRunning || !port} aria-pressed={isOn} title={isOn ? `Stop capturing packets at ${port}` : "Capture the packets of a port to a file in the working folder"} onClick={toggle}>
+        {isOn ? "■ Stop capturing" : "Capture…"}
       </button>
       <select aria-label="Port to capture" value={port} disabled={!isRunning || !port} onChange={(event) => setChosen(event.target.value)}>
         {names.map((name) => (

@@ -43,7 +43,7 @@ interface CurveChoiceProps {
 function CurveChoice({ id, choice, shown }: CurveChoiceProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { ports, flows } = choice;
-  const summary = ports === null ? "of the selection" : ports.length === 1 ? ports[0] : `${ports.length} ports`;
+  const summary = ports === null ? "selected ports" : ports.length === 1 ? ports[0] : `${ports.length} ports`;
   const more = flows === null ? "" : flows.length === 1 ? ", 1 flow" : `, ${flows.length} flows`;
   return (
     <>
@@ -101,7 +101,7 @@ function FlowList({ id, flows }: { id: string; flows: readonly string[] | null }
   return (
     <fieldset>
       <legend>Flows</legend>
-      <Check title="all through the ports" isOn={flows === null} onChange={(isOn) => changeChart(id, { flows: isOn ? null : [] })} />
+      <Check title="all flows through these ports" isOn={flows === null} onChange={(isOn) => changeChart(id, { flows: isOn ? null : [] })} />
       {known.map((flow, index) => (
         <Check
           key={flow}

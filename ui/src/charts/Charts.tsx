@@ -59,14 +59,14 @@ function ChartTools() {
             type="button"
             className="icon-button"
             aria-pressed={fixed !== null}
-            title={fixed === null ? `Showing ${names}, following the selection. Click to keep these ports` : "Follow the selection on the canvas"}
+            title={fixed === null ? `The charts follow the selection (now ${names}). Click to keep these ports` : "The charts keep these ports. Click to follow the selection on the canvas"}
             onClick={() => useCharts.setState({ fixed: fixed === null ? ports.map((port) => port.name) : null })}
           >
-            {fixed === null ? names : `${fixed.length} fixed ports`}
+            {fixed === null ? names : `${fixed.length} fixed ${fixed.length === 1 ? "port" : "ports"}`}
           </button>
           <TimeRange />
-          <button type="button" className="icon-button" aria-pressed={isPaused} title="Freeze the charts; sampling continues" onClick={() => useCharts.setState({ isPaused: !isPaused })}>
-            {isPaused ? "Resume" : "Freeze"}
+          <button type="button" className="icon-button" aria-pressed={isPaused} title={isPaused ? "Draw new samples again" : "Stop drawing new samples; the network and the sampling continue"} onClick={() => useCharts.setState({ isPaused: !isPaused })}>
+            {isPaused ? "Unfreeze" : "Freeze"}
           </button>
         </>
       )}

@@ -8,7 +8,7 @@ export function CompareChoice() {
   if (branches.length < 2) return null;
   return (
     <label className="clock-choice">
-      <span>with</span>
+      <span>compare with</span>
       <select
         aria-label="Compare with branch"
         title="Draw another branch of the session, dashed, in every chart"

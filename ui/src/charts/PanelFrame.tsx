@@ -25,7 +25,7 @@ export function PanelFrame({ title, name, csv, png, onPane, children }: Props) {
         <span>{title}</span>
         {onPane && (
           <button type="button" className="icon-button" title={`Show ${title} in a pane beside the terminals`} onClick={onPane}>
-            To a pane
+            Open in a pane
           </button>
         )}
         <button type="button" className="icon-button" title={`Download ${title} as CSV`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>

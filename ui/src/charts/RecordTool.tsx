@@ -11,8 +11,8 @@ export function RecordTool() {
 
   if (recording !== null) {
     return (
-      <button type="button" className="icon-button recording" title="Stop recording and save the record" onClick={() => void perform({ do: "record", on: false })}>
-        ■ {recording}
+      <button type="button" className="icon-button recording" title="Stop recording, and save the record in the working folder" onClick={() => void perform({ do: "record", on: false })}>
+        ■ Stop recording {recording}
       </button>
     );
   }

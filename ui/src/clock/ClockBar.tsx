@@ -22,7 +22,7 @@ export function ClockBar() {
 function ClockSettings() {
   const { clock, pace } = useDocument((state) => state.preferences);
   const choose = (chosen: ClockKind) =>
-    void perform({ do: "edit", preferences: { clock: chosen }, label: `Clock: ${chosen}` });
+    void perform({ do: "edit", preferences: { clock: chosen }, label: `Set clock to ${chosen}` });
   return (
     <>
       <label className="clock-choice">
@@ -83,7 +83,7 @@ function SpeedSlider({ pace, wanted }: { pace: Pace; wanted: number }) {
 }
 
 function PaceChoice({ pace }: { pace: Pace }) {
-  const choose = (chosen: Pace) => void perform({ do: "edit", preferences: { pace: chosen }, label: `Pace: ${chosen}` });
+  const choose = (chosen: Pace) => void perform({ do: "edit", preferences: { pace: chosen }, label: `Set pace to ${chosen === "real" ? "real time" : "as fast as possible"}` });
   return (
     <label className="clock-choice">
       Pace
@@ -111,7 +111,7 @@ function LiveClock() {
           {statusText(clock)}
         </span>
         {slowness !== "" && (
-          <span className="clock-slow" title="This many packets take long to compute. Limit the rate of the link, or set its line rate.">
+          <span className="clock-slow" title="Time passes slowly because so many packets take long to compute. To change that, set a rate or a line rate for this link.">
             {slowness}
           </span>
         )}
@@ -146,7 +146,7 @@ function state(clock: ClockPush): "stalled" | "paused" | "still" | "moving" {
 function statusText(clock: ClockPush): string {
   switch (state(clock)) {
     case "stalled":
-      return "blocked by a program";
+      return "not advancing";
     case "paused":
       return "paused";
     case "still":

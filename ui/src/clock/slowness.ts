@@ -5,7 +5,7 @@ import { useRunning } from "../stores/running";
 const SLOW = 0.05;
 const FAST_BPS = 1e9;
 
-/** "417 Gbit/s pass h1-eth0" while so much traffic makes time pass slowly; "" otherwise. */
+/** "slow: 417 Gbit/s at h1-eth0" while so much traffic makes time pass slowly; "" otherwise. */
 export function useSlowness(): string {
   const isSlow = useRunning(
     ({ clock }) => clock.is_moving && clock.clock === "virtual" && clock.speed > 0 && clock.speed <= SLOW && clock.wanted_speed > SLOW,
@@ -21,5 +21,5 @@ export function useSlowness(): string {
   });
   const [link, end, ...rate] = busiest.split(" ");
   const port = useRunning(({ ports }) => ports[`${link} ${end}`]?.name);
-  return port === undefined ? "" : `${rate.join(" ")} pass ${port}`;
+  return port === undefined ? "" : `slow: ${rate.join(" ")} at ${port}`;
 }

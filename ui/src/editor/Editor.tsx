@@ -97,7 +97,7 @@ function Empty() {
           Open a file
         </button>
         <button type="button" className="button" onClick={() => showDialog("gallery")}>
-          Repeat a published figure
+          Reproduce a published figure
         </button>
       </p>
       <p className="empty-starts" style={isPlacing ? { visibility: "hidden" } : undefined}>

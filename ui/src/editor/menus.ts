@@ -79,7 +79,7 @@ export function linkMenu(id: string): readonly MenuEntry[] {
     if (port === undefined) return [];
     const isOn = captures.includes(port);
     const run = () => (isOn ? void endCapture(port) : askCapture(port));
-    return [{ title: isOn ? `End the capture at ${port}` : `Capture packets at ${port}…`, run }];
+    return [{ title: isOn ? `Stop capturing at ${port}` : `Capture packets at ${port}…`, run }];
   };
   return [
     ...(isRunning() && !isControl
@@ -96,7 +96,7 @@ export function linkMenu(id: string): readonly MenuEntry[] {
       ? []
       : [
           {
-            title: "Conditions of",
+            title: "Set conditions",
             items: PRESETS.map(({ title, options }) => ({
               title,
               run: () => void perform({ do: "set_link", link: id, options: { ...NO_CONDITIONS, ...options } }),
@@ -154,8 +154,8 @@ export function arranging(): readonly MenuEntry[] {
     {
       title: "Distribute",
       items: [
-        { title: "From left to right", run: () => distributeSelected("x") },
-        { title: "From top to bottom", run: () => distributeSelected("y") },
+        { title: "Horizontally", run: () => distributeSelected("x") },
+        { title: "Vertically", run: () => distributeSelected("y") },
       ],
     },
     layoutMenu(),
@@ -170,7 +170,7 @@ export function layoutMenu(): MenuEntry {
       { title: "As a tree", run: () => arrange("tree") },
       { title: "In a circle", run: () => arrange("circle") },
       { title: "In a grid", run: () => arrange("grid") },
-      { title: "By forces", run: () => arrange("force") },
+      { title: "Force-directed", run: () => arrange("force") },
     ],
   };
 }

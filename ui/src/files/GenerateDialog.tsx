@@ -12,9 +12,9 @@ interface Shape {
 
 const SHAPES: readonly Shape[] = [
   { word: "single", title: "Single: hosts on one switch", sizes: [{ name: "k", title: "Hosts", value: 4 }] },
-  { word: "linear", title: "Linear: a chain of switches", sizes: [{ name: "k", title: "Switches", value: 4 }, { name: "n", title: "Hosts at each", value: 1 }] },
-  { word: "tree", title: "Tree", sizes: [{ name: "depth", title: "Levels", value: 2 }, { name: "fanout", title: "Children", value: 3 }] },
-  { word: "ring", title: "Ring", sizes: [{ name: "k", title: "Switches", value: 5 }, { name: "n", title: "Hosts at each", value: 1 }] },
+  { word: "linear", title: "Linear: a chain of switches", sizes: [{ name: "k", title: "Switches", value: 4 }, { name: "n", title: "Hosts per switch", value: 1 }] },
+  { word: "tree", title: "Tree", sizes: [{ name: "depth", title: "Depth (levels of switches)", value: 2 }, { name: "fanout", title: "Fanout", value: 3 }] },
+  { word: "ring", title: "Ring", sizes: [{ name: "k", title: "Switches", value: 5 }, { name: "n", title: "Hosts per switch", value: 1 }] },
   { word: "torus", title: "Torus", sizes: [{ name: "x", title: "Rows", value: 3 }, { name: "y", title: "Columns", value: 3 }] },
   { word: "dumbbell", title: "Dumbbell: pairs over one bottleneck", sizes: [{ name: "pairs", title: "Pairs", value: 3 }] },
   { word: "parking_lot", title: "Parking lot: a chain of bottlenecks", sizes: [{ name: "hops", title: "Bottlenecks", value: 3 }] },
@@ -61,7 +61,7 @@ export function GenerateDialog() {
           </label>
         ))}
         <label>
-          {["dumbbell", "parking_lot"].includes(shape.word) ? "Bottlenecks" : "Links"}
+          {["dumbbell", "parking_lot"].includes(shape.word) ? "Conditions of the bottlenecks" : "Conditions of the links"}
           <select value={preset} onChange={(event) => setPreset(Number(event.target.value))}>
             {PRESETS.map(({ title }, index) => (
               <option key={title} value={index}>

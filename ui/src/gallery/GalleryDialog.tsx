@@ -16,9 +16,9 @@ export default function GalleryDialog() {
   useEffect(() => void readGallery(), []);
   const chosen = figures.find((figure) => figure.name === (name ?? (running || figures[0]?.name)));
   return (
-    <Dialog title="Gallery: published figures, run again" size="large" onClose={closeDialog}>
+    <Dialog title="Gallery of published figures" size="large" onClose={closeDialog}>
       {error !== "" && <p className="empty">{error}</p>}
-      {figures.length === 0 && error === "" && <p className="empty">Reading the figures…</p>}
+      {figures.length === 0 && error === "" && <p className="empty">Loading…</p>}
       <div className="gallery">
         <ul className="gallery-list" aria-label="Figures">
           {figures.map((figure) => (
@@ -70,7 +70,7 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
               type="button"
               className="button button-primary"
               disabled={running !== "" || isClass}
-              title={isClass ? "In a class, figures are run by the teacher" : "Less than two minutes on two idle cores"}
+              title={isClass ? "In a class, only the teacher can run figures" : "Measure the figure in this folder: less than two minutes on two idle cores"}
               onClick={() => void perform({ do: "gallery", action: "run", name: figure.name })}
             >
               {isMeasured ? "Run again" : "Run"}

@@ -6,7 +6,7 @@ import { beginCapture, useCapture } from "./capture";
 const FILTERS = ["tcp port 5201", "icmp", "arp", "udp", "host 10.0.0.1"];
 const LENGTHS: readonly [number, string][] = [
   [0, "whole packets"],
-  [96, "96 bytes: the headers"],
+  [96, "96 bytes (the headers)"],
   [256, "256 bytes"],
 ];
 
@@ -31,9 +31,9 @@ export function CaptureDialog() {
             <option key={one} value={one} />
           ))}
         </datalist>
-        <p className="field-hint">as for tcpdump: tcp port 5201, icmp, host 10.0.0.1</p>
+        <p className="field-hint">in the syntax of tcpdump, for example: tcp port 5201</p>
         <label>
-          Keep of each packet
+          Snap length
           <select value={snaplen} onChange={(event) => setSnaplen(Number(event.target.value))}>
             {LENGTHS.map(([bytes, title]) => (
               <option key={bytes} value={bytes}>

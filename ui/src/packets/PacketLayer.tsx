@@ -193,7 +193,7 @@ export function PacketLegend() {
           </li>
         ))}
       </ul>
-      {leftOut > 0 && <p className="hint">{leftOut} more packets are not drawn</p>}
+      {leftOut > 0 && <p className="hint">{leftOut === 1 ? "1 more packet is" : `${leftOut} more packets are`} not drawn</p>}
     </div>
   );
 }

@@ -76,7 +76,7 @@ export function PacketList({ path, version }: { path: string; version: number })
   return (
     <div className="packets">
       <p className="packet-tools">
-        <input aria-label="Filter packets" type="search" placeholder="filter: words such as tcp syn 5201" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <input aria-label="Filter packets" type="search" placeholder="filter by words: tcp syn 5201" value={typed} onChange={(event) => setTyped(event.target.value)} />
         {flow !== "" && (
           <button type="button" className="button" title="Show the packets of all flows" onClick={() => setFlow("")}>
             {flowTitle(flow, nameOf)} ✕
@@ -119,10 +119,10 @@ export function PacketList({ path, version }: { path: string; version: number })
         </table>
         {state === "cut" && (
           <button type="button" className="button" onClick={() => void more()}>
-            More packets
+            Show more packets
           </button>
         )}
-        {state === "read" && rows.length === 0 && <p className="empty">No packet{words || flow ? " matches" : " has been captured yet"}.</p>}
+        {state === "read" && rows.length === 0 && <p className="empty">{words || flow ? "No packet matches the filter." : isGrowing ? "No packet has been captured yet." : "The file has no packets."}</p>}
       </div>
       {chosen !== null && (
         <Details path={path} packet={rows.find(({ number }) => number === chosen)} onFollow={setFlow} nameOf={nameOf} isFollowed={flow !== ""} />

@@ -24,5 +24,5 @@ export async function beginCapture(port: string, filter: string, snaplen: number
 
 export async function endCapture(port: string): Promise<void> {
   const capture = await perform({ do: "capture", port, on: false });
-  if (capture !== null) toast("good", `Packets of ${port} are in ${capture.path}`);
+  if (capture !== null) toast("good", `Saved the packets of ${port} in ${capture.path}`);
 }
