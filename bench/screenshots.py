@@ -1,7 +1,7 @@
 """Screenshots of the page, to judge how it looks: two labs from the first click to the passed check.
 
 Labs 5 and 16 are performed as in `./dev bench course_ui`, with a picture after each section. Tests of
-the page add the time line with its branches, slow motion with packets in flight, the packet list, 1,000
+the page add the timeline with its branches, slow motion with packets in flight, the packet list, 1,000
 nodes, the teacher's page of a class, and Firefox. Nothing is measured.
 
     series     what the pictures show

@@ -257,16 +257,16 @@ class CourseWork:
         return self._lesson.locator(f'.row[data-step-of="{step.n}"]').filter(has_text=wanted)
 
     def _press_enter(self, step: Step) -> list[str]:
-        """Press Enter in several terminals at the same instant, with *To several*."""
+        """Press Enter in several terminals at the same instant, with *Type in several*."""
         waiting = {number: self._typed.pop(number) for number in step.enter}
         before_s = self._clock_s()
-        self._page.get_by_role("button", name="To several").click()
+        self._page.get_by_role("button", name="Type in several").click()
         form = self._page.get_by_role("form", name="Type into several terminals")
         names = {name for number in waiting for name in self._waiting[number].where}
         for box in form.locator("label.check").all():
             box.get_by_role("checkbox").set_checked(box.inner_text().strip() in names)
         form.get_by_role("button", name=f"Enter in {len(names)}").click()
-        self._page.get_by_role("button", name="To several").click()
+        self._page.get_by_role("button", name="Type in several").click()
         for number, terminal in waiting.items():
             if (for_ns := self._waiting[number].for_ns) is not None:
                 self._let_run([terminal], before_s + for_ns / 1e9)

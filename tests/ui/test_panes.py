@@ -37,7 +37,7 @@ def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
     student.reads(h3, "42 ready")
     student.selects_link("s1", "h3")
     page.get_by_role("button", name="+ Chart").click()
-    page.get_by_role("button", name="Split", exact=True).click()
+    page.get_by_role("button", name="Split right").click()
     chart = page.get_by_role("toolbar", name="Chart", exact=True).locator("..")
     expect(chart).to_be_visible()
     expect(page.locator(".terminal-place")).to_be_visible()
@@ -51,7 +51,7 @@ def test_a_chart_of_several_ports_and_flows_stands_beside_terminals(
     choice.get_by_label("h3-eth0", exact=True).uncheck()
     choice.get_by_role("button", name="Done").click()
     h1 = student.opens_terminal("h1")
-    page.get_by_role("button", name="Split", exact=True).click()
+    page.get_by_role("button", name="Split right").click()
     student.types(h1, "iperf3 -c 10.0.0.3 -t 4 > h1.txt & sleep 5")
     curve = chart.get_by_role("figure", name="Throughput").locator(".plot-row")
     expect(curve).to_have_count(3)
@@ -175,13 +175,13 @@ def test_f6_goes_from_pane_to_pane(student: Student, server: Any) -> None:
     student.runs()
     for host in ("h1", "h2"):
         student.opens_terminal(host)
-    page.get_by_role("button", name="Below").click()
+    page.get_by_role("button", name="Split below").click()
     expect(page.locator(".pane-column")).to_have_count(1)
     expect(page.locator(".pane")).to_have_count(2)
     for host in ("h1", "h2"):
         expect(page.get_by_role("group", name=f"Terminal {host}")).to_be_visible()
     student.canvas.focus()
-    page.keyboard.press("F6")  # to the time line
+    page.keyboard.press("F6")  # to the timeline
     for host in ("h1", "h2"):
         page.keyboard.press("F6")
         terminal = page.get_by_role("group", name=f"Terminal {host}")
@@ -203,7 +203,7 @@ def test_a_line_is_typed_into_several_terminals_at_the_same_instant(
     hosts = [student.opens_terminal(host) for host in ("h1", "h2", "h3")]
     student.types(hosts[2], "echo apart")
     page.get_by_role("button", name="Tile").click()
-    page.get_by_role("button", name="To several").click()
+    page.get_by_role("button", name="Type in several").click()
     together = page.get_by_role("form", name="Type into several terminals")
     line = together.get_by_label("Line for all chosen terminals")
     expect(line).to_be_focused()

@@ -1,4 +1,4 @@
-"""Test the time line in the browser: going back, branching, two branches in one chart."""
+"""Test the timeline in the browser: going back, branching, two branches in one chart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def begins(student: Student, server: Server) -> Any:
 
 
 def timeline(student: Student) -> Any:
-    return student.page.get_by_role("region", name="Time line")
+    return student.page.get_by_role("region", name="Timeline")
 
 
 def handle(student: Student) -> Any:
@@ -145,7 +145,7 @@ def test_a_branch_continues_with_another_queue_and_both_are_in_one_chart(
     clock.get_by_role("button", name="Resume").click()
     student.reads(terminal, "over")
     student.stands_still()
-    line.get_by_role("button", name="More for branch 2").click()
+    line.get_by_role("button", name="Actions for branch 2").click()
     menu = student.page.get_by_role("menu", name="Branch branch 2")
     menu.get_by_role("menuitem", name="Rename").click()
     dialog = student.page.get_by_role("dialog", name="Rename branch 2")

@@ -1,4 +1,4 @@
-"""Test the content of the time line: events, and terminals and curves at an instant."""
+"""Test the content of the timeline: events, and terminals and curves at an instant."""
 
 from __future__ import annotations
 

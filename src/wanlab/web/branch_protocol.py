@@ -1,4 +1,4 @@
-"""The protocol of the time line's branches: what browsers know of them."""
+"""The protocol of the timeline's branches: what browsers know of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a session, for the time line: commands, changes, drops, markers, pauses.
+"""The events of a session, for the timeline: commands, changes, drops, markers, pauses.
 
 An event that lasts (a running command, a series of drops) is sent again under its number when more is
 known of it.

@@ -134,7 +134,7 @@ class Terminal:
         for now_ns, data in record.transcript.timed():
             self._scrollback += data
             for _ in self.marks.read(data, now_ns):
-                pass  # the time line already shows this command
+                pass  # the timeline already shows this command
         self._received_bytes = record.transcript.written_bytes
         self._credited_bytes = record.credited_bytes()
         self._attach(worker, network, record)

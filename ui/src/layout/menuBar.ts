@@ -93,7 +93,7 @@ function viewMenu(): readonly MenuEntry[] {
     flag("Throughput on links", "showsTraffic"),
     flag("Packets in slow motion", "showsPackets"),
     flag("Minimap", "showsMinimap"),
-    flag("Time line", "showsTimeline"),
+    flag("Timeline", "showsTimeline"),
     flag("Snap to grid", "snapsToGrid"),
     "line",
     { title: "Zoom in", keys: "Ctrl+plus", run: zoomIn },

@@ -157,10 +157,10 @@ function Tools() {
         Find
       </button>
       <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane on the right" onClick={() => void split(false)}>
-        Split
+        Split right
       </button>
       <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane below" onClick={() => void split(true)}>
-        Below
+        Split below
       </button>
       <button
         type="button"
@@ -176,7 +176,7 @@ function Tools() {
         className="icon-button"
         disabled={count < 2}
         aria-pressed={panes.length > 1}
-        title="Show all tabs side by side, or all in one pane"
+        title={panes.length > 1 ? "Put all tabs into one pane" : "Show all tabs side by side"}
         onClick={() => rearrange(tile)}
       >
         {panes.length > 1 ? "Stack" : "Tile"}

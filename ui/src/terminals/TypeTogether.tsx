@@ -26,7 +26,7 @@ export function TogetherButton() {
   };
   return (
     <button type="button" className="icon-button" aria-pressed={isOpen} disabled={alive < 2 && !isOpen} title="Type a line into several terminals at the same instant" onClick={toggle}>
-      To several
+      Type in several
     </button>
   );
 }
@@ -68,7 +68,7 @@ export function TypeTogether() {
         ref={field}
         className="together-line"
         aria-label="Line for all chosen terminals"
-        placeholder="a line, or nothing to press Enter in all at the same instant"
+        placeholder="a line, or leave empty to press Enter in all of them"
         value={text}
         spellCheck={false}
         autoComplete="off"

@@ -52,7 +52,7 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
             title={
               isLive
                 ? "First drag the handle back to an earlier instant"
-                : "Replay the session up to this instant in a new machine, and go on from there as a new branch"
+                : "Replay the session up to this instant in a new machine, and continue from there as a new branch"
             }
             onClick={() => void goOn(branch.id, at_ns)}
           >

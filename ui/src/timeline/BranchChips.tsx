@@ -77,7 +77,7 @@ function Chip({ branch, branches, isInView, onRename }: ChipProps) {
         type="button"
         className="branch-more"
         aria-haspopup="menu"
-        aria-label={`More for ${branch.name}`}
+        aria-label={`Actions for ${branch.name}`}
         title="Compare, rename, remove"
         onClick={(event) => open(event.currentTarget)}
       >

@@ -13,7 +13,7 @@ export function ReplayBar({ replay }: { replay: BranchReplay }) {
       <span>{title}</span>
       <progress aria-label={title} max={Math.max(expected_real_s, 0.1)} value={Math.min(passed_real_s, expected_real_s)} />
       <span className="timeline-left">
-        {now_ns > 0 ? `${clockText(now_ns)}, ` : "a machine starts, "}
+        {now_ns > 0 ? `${clockText(now_ns)}, ` : "starting a machine, "}
         {left_s > 0.5 ? `about ${costText(left_s)} left` : "almost done"}
       </span>
       <button type="button" className="button" onClick={() => void perform({ do: "cancel_continue" })}>

@@ -22,7 +22,7 @@ export function Timeline() {
   const end_ns = Math.max(...ends, 0);
   if (!isWanted || branch === undefined || phase === "starting" || (live === null && end_ns === 0)) return null;
   return (
-    <section className={`timeline ${isPast ? "timeline-past" : ""}`} aria-label="Time line">
+    <section className={`timeline ${isPast ? "timeline-past" : ""}`} aria-label="Timeline">
       <div className="timeline-tools">
         <BranchChips inView={branch.id} />
         {replay === null ? <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} /> : <ReplayBar replay={replay} />}

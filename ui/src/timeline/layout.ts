@@ -1,4 +1,4 @@
-/** Positions on the time line. All functions are pure; x is in pixels. */
+/** Positions on the timeline. All functions are pure; x is in pixels. */
 import type { BranchInfo, SessionEvent } from "../protocol";
 
 export const MARGIN = 12;
