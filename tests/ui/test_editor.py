@@ -103,7 +103,9 @@ def test_a_mistake_is_shown_while_typing_and_reached_from_the_problem_list(penci
     draw_two_hosts(pencil)
     pencil.node("host h2").click()
     pencil.field("IP address").press_sequentially("10.0.0.300")
-    expect(pencil.page.get_by_text("an IP address, as in 10.0.0.1/8")).to_be_visible()
+    expect(
+        pencil.page.get_by_text("not an IP address: write for example 10.0.0.1/8")
+    ).to_be_visible()
     pencil.page.keyboard.press("Enter")
     expect(pencil.node("host h2").locator(".badge")).to_be_visible()
 

@@ -2,7 +2,7 @@
  * Checks of form fields while they are typed. The rules are those of src/wanlab/units.py; the server
  * checks again, and knows more.
  *
- * Each check returns what is wrong, or "".
+ * Each check returns what is wrong, as a sentence without a full stop, or "".
  */
 export type Check = (text: string) => string;
 
@@ -17,34 +17,34 @@ function quantity(noun: string, units: RegExp, advice: string): Check {
     const match = QUANTITY.exec(text);
     if (match === null) return `not a ${noun}: ${advice}`;
     if (match[2] === undefined) return `the unit is missing: ${advice}`;
-    return units.test(match[2]) ? "" : `“${match[2]}” is no unit of a ${noun}: ${advice}`;
+    return units.test(match[2]) ? "" : `“${match[2]}” is not a unit of ${noun}: ${advice}`;
   };
 }
 
-export const rate = quantity("rate", RATE, "as in 10Mbps (bps, kbps, Mbps, Gbps, Tbps)");
-export const time = quantity("time", TIME, "as in 20ms (ns, us, ms, s)");
-export const size = quantity("size", SIZE, "as in 64KiB (B, KB, KiB, MB, MiB, GB, GiB)");
+export const rate = quantity("rate", RATE, "write for example 10Mbps (bps, kbps, Mbps, Gbps, Tbps)");
+export const time = quantity("time", TIME, "write for example 20ms (ns, us, ms, s)");
+export const size = quantity("size", SIZE, "write for example 64KiB (B, KB, KiB, MB, MiB, GB, GiB)");
 
 export const fraction: Check = (text) => {
   const percent = /^\s*(\d{1,3}(?:\.\d+)?)\s*%\s*$/.exec(text);
   const number = percent === null ? Number.NaN : Number(percent[1]);
-  if (Number.isNaN(number)) return "as in 0.1%";
-  return number <= 100 ? "" : "at most 100%";
+  if (Number.isNaN(number)) return "not a percentage: write for example 0.1%";
+  return number <= 100 ? "" : "must be at most 100%";
 };
 
 export function whole(min: number, max: number): Check {
   return (text) => {
-    if (!/^\s*\d{1,15}\s*$/.test(text)) return "a whole number";
+    if (!/^\s*\d{1,15}\s*$/.test(text)) return "must be a whole number";
     const number = Number(text);
-    return number < min || number > max ? `from ${min} to ${max}` : "";
+    return number < min || number > max ? `must be from ${min} to ${max}` : "";
   };
 }
 
 export function decimal(min: number, max: number): Check {
   return (text) => {
     const number = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : Number.NaN;
-    if (Number.isNaN(number)) return "a number";
-    return number < min || number > max ? `from ${min} to ${max}` : "";
+    if (Number.isNaN(number)) return "must be a number";
+    return number < min || number > max ? `must be from ${min} to ${max}` : "";
   };
 }
 
@@ -52,42 +52,42 @@ export function decimal(min: number, max: number): Check {
 export const address: Check = (text) => {
   const [ip = "", prefix, ...more] = text.trim().split("/");
   const is4 = isIpv4(ip);
-  if (more.length > 0 || !(is4 || isIpv6(ip))) return "an IP address, as in 10.0.0.1/8";
+  if (more.length > 0 || !(is4 || isIpv6(ip))) return "not an IP address: write for example 10.0.0.1/8";
   if (prefix === undefined) return "";
   const max = is4 ? 32 : 128;
   const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= max;
-  return isPrefix ? "" : `a prefix length from /0 to /${max}`;
+  return isPrefix ? "" : `the prefix length must be from /0 to /${max}`;
 };
 
 export const plainAddress: Check = (text) =>
-  text.includes("/") ? "an address without a prefix length" : address(text);
+  text.includes("/") ? "must be an address without a prefix length" : address(text);
 
 export const network4: Check = (text) => {
   const ip = text.trim().split("/")[0] ?? "";
-  return isIpv4(ip) && address(text) === "" ? "" : "an IPv4 network, as in 10.0.0.0/8";
+  return isIpv4(ip) && address(text) === "" ? "" : "not an IPv4 network: write for example 10.0.0.0/8";
 };
 
 export const mac: Check = (text) => {
   if (!/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$/.test(text.trim())) {
-    return "a MAC address, as in 00:00:00:00:00:01";
+    return "not a MAC address: write for example 00:00:00:00:00:01";
   }
-  return Number.parseInt(text.trim().slice(0, 2), 16) % 2 === 0 ? "" : "its first byte must be even";
+  return Number.parseInt(text.trim().slice(0, 2), 16) % 2 === 0 ? "" : "a multicast address: the first byte must be even";
 };
 
 export const name: Check = (text) => {
   if (text === "") return "a name is required";
-  return /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? "" : "letters, digits, and _ . - inside";
+  return /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? "" : "must begin with a letter or digit; then _ . - are allowed, too";
 };
 
 export const dpid: Check = (text) =>
-  /^[0-9A-Fa-f]{1,16}$/.test(text.trim()) ? "" : "1 to 16 hexadecimal digits";
+  /^[0-9A-Fa-f]{1,16}$/.test(text.trim()) ? "" : "must be 1 to 16 hexadecimal digits";
 
 /** 127.0.0.1:9996 */
 export const target: Check = (text) => {
   const at = text.lastIndexOf(":");
   const ip = text.slice(0, at).replace(/^\[|\]$/g, "");
   const isTarget = at > 0 && plainAddress(ip) === "" && whole(1, 65535)(text.slice(at + 1)) === "";
-  return isTarget ? "" : "an address and a port, as in 127.0.0.1:9996";
+  return isTarget ? "" : "must be an address and a port: write for example 127.0.0.1:9996";
 };
 
 /** 10.0.2.0/24 via 10.0.1.2; the `ip` command checks the rest. */
@@ -96,15 +96,15 @@ export const route: Check = (text) => {
   const isThere = to === "default" || address(to) === "";
   return isThere && (words.includes("via") || words.includes("dev"))
     ? ""
-    : "as in 10.0.2.0/24 via 10.0.1.2";
+    : "not a route: write for example 10.0.2.0/24 via 10.0.1.2";
 };
 
 /** 10.0.0.254, or the arguments of `ip route add default`. */
 export const gateway: Check = (text) =>
-  /^(via|dev)\s/.test(text.trim()) ? "" : plainAddress(text) === "" ? "" : "an address, as in 10.0.0.254";
+  /^(via|dev)\s/.test(text.trim()) ? "" : plainAddress(text) === "" ? "" : "not an address: write for example 10.0.0.254";
 
 export const vlanList: Check = (text) =>
-  text.split(/[\s,]+/).every((part) => whole(1, 4094)(part) === "") ? "" : "numbers from 1 to 4094: 10, 20";
+  text.split(/[\s,]+/).every((part) => whole(1, 4094)(part) === "") ? "" : "must be VLAN IDs from 1 to 4094: write for example 10, 20";
 
 function isIpv4(text: string): boolean {
   const parts = text.split(".");
