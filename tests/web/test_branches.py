@@ -66,7 +66,7 @@ def test_events_are_on_the_time_line_with_their_instants(client: WebClient) -> N
     assert (change["text"], change["at_ns"]) == ("h1-h2: delay 20ms", changed_ns)
     assert change["before"]["options"]["delay"] == "5ms"
     assert change["after"]["options"]["delay"] == "20ms"
-    assert (plug["text"], plug["up"]) == ("h1-h2 unplugged", False)
+    assert (plug["text"], plug["up"]) == ("h1-h2: link down", False)
     (marker,) = [it for it in found if it["kind"] == "marker"]
     assert (marker["text"], marker["at_ns"]) == ("slower from here", changed_ns)
     (drop,) = [it for it in found if it["kind"] == "drop"]

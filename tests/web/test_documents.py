@@ -65,6 +65,8 @@ def test_renaming_keeps_links_and_problems_name_their_field(two: WebClient) -> N
         )
         problems = two.state["problems"]["problems"]
         assert [it["place"] for it in problems] == [{"id": node["id"], "field": "options.ip"}]
+        with pytest.raises(RefusedCommandError, match="laptop, IP address: "):
+            two.do("run")
         two.do("edit", put={"nodes": [{**node, "name": "laptop", "options": {}}]})
         assert two.state["problems"]["problems"] == []
         assert "h1" not in two.server.get("/api/export/yaml").text

@@ -131,7 +131,7 @@ def test_changes_of_links_are_described_in_words() -> None:
     after = DrawnLink("l1", "n1", "n2", {"queue": {"kind": "fq_codel"}}, {"loss": "1%"})
     text = described_change(DRAWN, DRAWN.links[0], after)
     assert text == "h1-s1: no rate, queue fq_codel, loss 1% from h1"
-    assert described_plug(DRAWN, "l1", is_up=False) == "h1-s1 unplugged"
+    assert described_plug(DRAWN, "l1", is_up=False) == "h1-s1: link down"
 
 
 def test_a_port_that_tc_has_changed_is_an_event_and_a_link_local_address_is_none() -> None:

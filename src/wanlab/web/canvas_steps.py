@@ -25,8 +25,8 @@ from wanlab.labs.unit import Step
 from .commands import EditCommand
 from .document import document_of, read
 from .model import Document, DrawnLink, DrawnNode, Elements, Options
+from .option_names import option_name
 
-FIELD_TITLES = {"ip": "IP address", "ip_base": "IP base", "start_cli": "Start CLI"}
 LABELS = {"draw": "Draw", "properties": "Set properties", "preferences": "Set preferences"}
 
 
@@ -149,9 +149,7 @@ def _sentence(word: str, argument: object) -> str:
 
 
 def _pairs(values: Mapping[str, object]) -> str:
-    return ", ".join(
-        f"{FIELD_TITLES.get(name, name)} {_value_text(value)}" for name, value in values.items()
-    )
+    return ", ".join(f"{option_name(name)} {_value_text(value)}" for name, value in values.items())
 
 
 def _value_text(value: object) -> str:

@@ -32,6 +32,7 @@ from .drawing_advice import advice
 from .folder import MAX_TOPOLOGY_BYTES, WorkingFolder
 from .import_protocol import ImportedFile, ImportNote
 from .model import Document, DocumentPreferences
+from .option_names import field_name
 from .protocol import (
     DocumentChanges,
     DocumentPush,
@@ -336,8 +337,15 @@ class DocumentEditor:
 
 def _topology_problem(document: Document, problem: DrawingProblem) -> errors.Problem:
     names: dict[str, str] = {node.id: node.name for node in document.nodes}
-    names |= {link.id: f"link {names.get(link.a)}-{names.get(link.b)}" for link in document.links}
-    where = " ".join(filter(None, [names.get(problem.place.id), problem.place.field]))
+    ends = {
+        link.id: {"a": names[link.a], "b": names[link.b]}
+        for link in document.links
+        if link.a in names and link.b in names
+    }
+    names |= {link: f"link {pair['a']}-{pair['b']}" for link, pair in ends.items()}
+    place = problem.place
+    field = field_name(place.field, ends.get(place.id, {}))
+    where = ", ".join(filter(None, [names.get(place.id), field]))
     return errors.Problem(where, problem.what, problem.hint)
 
 

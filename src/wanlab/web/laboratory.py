@@ -32,6 +32,8 @@ from .limits import ClassRules
 from .link_changes import changed_link, conditions_of_ends
 from .measurements import Measurements
 from .model import Document, DrawnLink, Elements
+from .option_names import option_name
+from .port_changes import link_name
 from .queue_charts import QueueCharts
 from .run_plan import RunPlan
 from .running_tasks import RunningTasks
@@ -280,7 +282,8 @@ class Laboratory:
             link for link in plan.document.links if drawn.get(link.id) not in (None, link)
         )
         if changed:
-            edit = commands.EditCommand(put=Elements(links=changed), label="Go back to an instant")
+            label = "Restore the links of the branch"
+            edit = commands.EditCommand(put=Elements(links=changed), label=label)
             self.editor.edit(edit, by)
         self.session.note_edit(self.editor.document)
 
@@ -342,7 +345,10 @@ class Laboratory:
                 },
             )
             self.session.links.note_drawn(changed)
-        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Change link")
+        words = [option_name(name) for name in command.options]
+        what = words[0] if len(words) == 1 else "conditions"
+        label = f"Set {what} of {link_name(self.editor.document, link)}"
+        edit = commands.EditCommand(put=Elements(links=(changed,)), label=label)
         self.editor.edit(edit, by)
 
     async def _take_tc(self, command: commands.TakeTcCommand, by: str) -> None:
@@ -350,7 +356,8 @@ class Laboratory:
         changed = self._drawn_link(command.link)
         for end, options in self.session.links.set_by_tc(command.link).items():
             changed = changed_link(changed, options, end)
-        edit = commands.EditCommand(put=Elements(links=(changed,)), label="Copy from tc")
+        label = f"Copy tc settings of {link_name(self.editor.document, changed)}"
+        edit = commands.EditCommand(put=Elements(links=(changed,)), label=label)
         self.editor.edit(edit, by)
         self.session.links.note_drawn(changed)
         await self.session.links.keep_tc(command.link)
@@ -424,7 +431,7 @@ class Laboratory:
         try:
             name = Path(path).name if path is not None else UNTITLED
             self.editor.open_topology(arranged(started.topology), path, name, by)
-            self.editor.edit(commands.EditCommand(preferences=kept, label="Start the lesson"), by)
+            self.editor.edit(commands.EditCommand(preferences=kept, label="Set clock and seed"), by)
             document = self.editor.document
             plan = lessons.plan_for(document, started.topology, lambda: started.network)
             branch = self.branches.begin(plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .model import Document, DrawnLink, Options
+from .option_names import option_name
 from .protocol import LivePort
 from .session_events import SessionEvent
 
@@ -26,17 +27,18 @@ def described_change(document: Document, before: DrawnLink | None, after: DrawnL
             for name in {**old, **new}
             if old.get(name) != new.get(name)
         ]
-    return f"{_link_name(document, after)}: {', '.join(words) or 'as before'}"
+    return f"{link_name(document, after)}: {', '.join(words) or 'as before'}"
 
 
 def described_plug(document: Document, id_: str, *, is_up: bool) -> str:
-    """Describe that a link was unplugged, or plugged in again."""
+    """Describe that a link was set down, as if unplugged, or up again."""
     link = next((one for one in document.links if one.id == id_), None)
-    name = _link_name(document, link) if link is not None else id_
-    return f"{name} {'plugged in' if is_up else 'unplugged'}"
+    name = link_name(document, link) if link is not None else id_
+    return f"{name}: link {'up' if is_up else 'down'}"
 
 
-def _link_name(document: Document, link: DrawnLink) -> str:
+def link_name(document: Document, link: DrawnLink) -> str:
+    """Return the name of a link: "h1-s1"."""
     names = _names(document)
     return f"{names.get(link.a, link.a)}-{names.get(link.b, link.b)}"
 
@@ -47,10 +49,10 @@ def _names(document: Document) -> dict[str, str]:
 
 def _option(name: str, value: object) -> str:
     if value is None:
-        return f"no {name}"
+        return f"no {option_name(name)}"
     if isinstance(value, dict):
         value = " ".join(str(one) for one in value.values())
-    return f"{name} {value}"
+    return f"{option_name(name)} {value}"
 
 
 def port_changes(
@@ -77,13 +79,15 @@ def _changes(old: LivePort, new: LivePort) -> Iterator[str]:
     if old.is_up != new.is_up:
         yield "up" if new.is_up else "down"
     if old.tc != new.tc:
-        yield "as drawn again" if new.tc is None else f"tc {_options(new.tc)}"
+        yield "conditions as in the drawing again" if new.tc is None else f"tc {_options(new.tc)}"
     if (addresses := _global(new)) != _global(old):
         yield " ".join(addresses) or "no address"
 
 
 def _options(options: Options) -> str:
-    return ", ".join(_option(name, value) for name, value in options.items()) or "without limits"
+    return (
+        ", ".join(_option(name, value) for name, value in options.items()) or "without conditions"
+    )
 
 
 def _global(port: LivePort) -> tuple[str, ...]:

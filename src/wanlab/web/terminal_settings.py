@@ -70,7 +70,7 @@ class TerminalSettings:
         if node is None or not drawn:
             raise WanlabError("no setting made in a terminal here can be copied into the drawing")
         elements = with_settings(self._editor.document, node, drawn, ports)
-        label = f"Copy what was set at {node.name}"
+        label = f"Copy terminal settings of {node.name}"
         self._editor.edit(commands.EditCommand(put=elements, label=label), by)
         if (branch := self._session.branch) is not None:
             branch.plan = branch.plan.with_elements(elements)

@@ -11,7 +11,7 @@ import { usePort, useTc } from "../stores/ports";
 import { useRunning } from "../stores/running";
 import { Choice, Section, TextField } from "./Field";
 import { setPortOption } from "./LinkList";
-import { orNothing, textOf, wholeOrText } from "./options";
+import { optionName, orNothing, textOf, wholeOrText } from "./options";
 import * as units from "./units";
 
 const FIFO = "fifo";
@@ -73,7 +73,7 @@ function setWord(links: readonly DrawnLink[], direction: Direction, word: string
   }
   const known = useDocument.getState().links;
   const what = links.length === 1 && links[0] ? linkName(links[0]) : `${links.length} links`;
-  void edit(`Set ${word.replaceAll("_", " ")} of ${what}`, {
+  void edit(`Set ${optionName(word)} of ${what}`, {
     links: links.map((link) => withValue(known[link.id] ?? link, direction, word, value)),
   });
 }
@@ -124,7 +124,7 @@ function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly
     <div className="tc-note" role="group" aria-label="Set by tc">
       {changed.map(([end, direction, options]) => (
         <p key={end}>
-          In the network, <code>tc</code> has set {direction}: <strong>{shown(options ?? {}) || "no conditions"}</strong>
+          In the running network, <code>tc</code> has set {direction} to <strong>{shown(options ?? {}) || "no conditions"}</strong>
         </p>
       ))}
       <button type="button" className="button" onClick={() => void perform({ do: "take_tc", link: link.id })}>
@@ -273,9 +273,9 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
       />
       <TextField
         field={`${part}.queue.limit`}
-        title="or in bytes"
+        title="Queue size (bytes)"
         value={queue.limit === undefined ? "" : String(queue.limit)}
-        placeholder="as in 250KB"
+        placeholder="e.g. 250KB"
         check={units.size}
         onChange={(text) => set({ limit: orNothing(text) })}
       />
@@ -283,7 +283,7 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
         field={`${part}.queue.options`}
         title="Other tc options"
         value={options}
-        placeholder="target 5ms, ecn"
+        placeholder="e.g. target 5ms, ecn"
         onChange={(text) =>
           set({ options: text === "" ? undefined : text.split(",").map((it) => it.trim()).filter(Boolean) })
         }
@@ -339,7 +339,7 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
     <Section title={`Port at ${name}${port ? `: ${port.name}` : ""}`} isOpen={isSet || kind === "router"}>
       <div className="pairs">
         {input({ word: "name", title: "Port name", placeholder: port?.name ?? "automatic" })}
-        {input({ word: "number", title: "Number", check: units.whole(0, 65535), placeholder: "automatic" }, wholeOrText)}
+        {input({ word: "number", title: "Port number", check: units.whole(0, 65535), placeholder: "automatic" }, wholeOrText)}
         {!isSwitch &&
           input({ word: "ip", title: "IP address", check: units.address, placeholder: port?.addresses[0] ?? "none" })}
         {input({ word: "mac", title: "MAC address", check: units.mac, placeholder: port?.mac || "automatic" })}

@@ -7,7 +7,7 @@ import { usePort } from "../stores/ports";
 import { select } from "../stores/selection";
 import { withOption } from "../editor/conditions";
 import { TextField } from "./Field";
-import { orNothing, textOf } from "./options";
+import { optionName, orNothing, textOf } from "./options";
 import * as units from "./units";
 
 /** The links of a node; a click shows the properties of one. A router has an address for each port. */
@@ -60,5 +60,5 @@ export function setPortOption(link: DrawnLink, end: "a" | "b", word: string, val
   const now = links[link.id] ?? link;
   const key = `${end}_options` as const;
   const changed = { ...now, [key]: withOption(now[key], word, value) };
-  void edit(`Set ${word} at ${nodes[now[end]]?.name ?? "a port"}`, { links: [changed] });
+  void edit(`Set ${optionName(word)} at ${nodes[now[end]]?.name ?? "a port"}`, { links: [changed] });
 }

@@ -21,8 +21,8 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
     set(title, { application: { ...application, ...words } });
   const part = (key: string) => (application[key] ?? {}) as Words;
   const text = (key: string, word: string) => String(part(key)[word] ?? "");
-  const setPart = (key: string, word: string, value: string) =>
-    setApplication(word, { [key]: { ...part(key), [word]: value } });
+  const setPart = (title: string, key: string, word: string, value: string) =>
+    setApplication(title, { [key]: { ...part(key), [word]: value } });
   const isOn = (value: unknown) => String(value) === "1";
   const digit = (value: boolean) => (value ? "1" : "0");
   const isVirtual = preferences.clock === "virtual";
@@ -42,7 +42,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
           title="Network name"
           value={preferences.name}
           placeholder="none"
-          onChange={(name) => set("name", { name })}
+          onChange={(name) => set("network name", { name })}
         />
         <div className="pairs">
           <Choice
@@ -106,7 +106,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
                 ["gterm", "gterm"],
               ]}
               hint="used by MiniEdit only"
-              onChange={(word) => setApplication("terminal", { terminalType: word })}
+              onChange={(word) => setApplication("default terminal", { terminalType: word })}
             />
             <Choice
               field="preferences.application.switchType"
@@ -139,7 +139,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
                 field={`preferences.application.openFlowVersions.ovsOf${version}`}
                 title={`OpenFlow ${version[0]}.${version[1]}`}
                 value={isOn(part("openFlowVersions")[`ovsOf${version}`])}
-                onChange={(value) => setPart("openFlowVersions", `ovsOf${version}`, digit(value))}
+                onChange={(value) => setPart("OpenFlow versions", "openFlowVersions", `ovsOf${version}`, digit(value))}
               />
             ))}
           </div>
@@ -161,7 +161,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
                 value={text("sflow", word)}
                 placeholder={placeholder}
                 check={check}
-                onChange={(value) => setPart("sflow", word, value)}
+                onChange={(value) => setPart(`sFlow ${title.toLowerCase()}`, "sflow", word, value)}
               />
             ))}
           </div>
@@ -181,7 +181,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
                 value={text("netflow", word)}
                 placeholder={placeholder}
                 check={check}
-                onChange={(value) => setPart("netflow", word, value)}
+                onChange={(value) => setPart(`NetFlow ${title.toLowerCase()}`, "netflow", word, value)}
               />
             ))}
           </div>
@@ -189,7 +189,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
             field="preferences.application.netflow.nflowAddId"
             title="Add ID to interface"
             value={isOn(part("netflow").nflowAddId)}
-            onChange={(value) => setPart("netflow", "nflowAddId", digit(value))}
+            onChange={(value) => setPart("NetFlow ID", "netflow", "nflowAddId", digit(value))}
           />
         </Section>
       </div>

@@ -64,7 +64,8 @@ function External({ node }: Props) {
     <Section title="External interfaces" isOpen={names.length > 0}>
       <Rows
         field="options.external_interfaces"
-        title="Interfaces of the machine"
+        title="Interfaces of your computer"
+        hint="They join the node on the computer's own kernel (machine=&quot;native&quot;), not in this laboratory."
         rows={names.map((name) => [name])}
         columns={[{ title: "Interface", placeholder: "eth9" }]}
         addTitle="interface"
@@ -110,7 +111,7 @@ export function HostForm({ node }: Props) {
           ]}
           onChange={(word) => setOption(node, "scheduler", orNothing(word))}
         />
-        <Option node={node} word="cores" title="Cores" placeholder="any" hint="as in 0 or 0,2" />
+        <Option node={node} word="cores" title="Cores" placeholder="any" hint="for example 0, or 0,2" />
       </Section>
       <Commands node={node} />
       <Section title="VLAN interfaces" isOpen={vlans.length > 0}>
@@ -171,7 +172,7 @@ export function SwitchForm({ node }: Props) {
   const protocols = listOf(options, "protocols").map(String);
   const setKind = (word: string) => {
     const dropped = word === "bridge" ? OVS_OPTIONS.map((it) => [it, undefined]) : [["vlan_filtering", undefined]];
-    setOptions(node, { ...Object.fromEntries(dropped), kind: word === "bridge" ? undefined : word }, "kind");
+    setOptions(node, { ...Object.fromEntries(dropped), kind: word === "bridge" ? undefined : word }, "type");
   };
   const flag = (word: string) => (value: boolean) => setOption(node, word, value ? true : undefined);
   return (
@@ -252,7 +253,7 @@ export function SwitchForm({ node }: Props) {
           field="options.stp"
           title="Spanning tree (STP)"
           value={options.stp === true}
-          onChange={(value) => setOptions(node, value ? { stp: true } : { stp: undefined, priority: undefined }, "STP")}
+          onChange={(value) => setOptions(node, value ? { stp: true } : { stp: undefined, priority: undefined }, "spanning tree")}
         />
         <Option
           node={node}
