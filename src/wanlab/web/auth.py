@@ -36,8 +36,14 @@ COMMON_HEADERS = {
 FORBIDDEN_PAGE = "<!doctype html><meta charset=utf-8><title>wanlab</title><p>{}</p>"
 REDIRECT_PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>wanlab</title>'
 USE_THE_ADDRESS = (
-    "Open the address that <code>wanlab web</code> printed, including its <code>token=</code>."
+    "You need the address that <code>wanlab web</code> printed: open all of it, with its "
+    "<code>token=</code>."
 )
+USE_THE_LINK = (
+    "To sign in to the class, open the link that your teacher gave you. "
+    "(Teachers: the link that <code>wanlab web --class</code> printed.)"
+)
+"""The same for the server of a class."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ class AuthMiddleware:
     """ASGI middleware: pass authorized requests on to `app`, refuse all others with status 403.
 
     `tokens` has the cookie that each token is exchanged for, and `cookies` those that may use `app`.
-    With `closes`, each connection serves one request.
+    With `closes`, each connection serves one request. `advice` tells those without access, in HTML,
+    how to get it.
     """
 
     def __init__(
@@ -74,8 +81,10 @@ class AuthMiddleware:
         tokens: Mapping[str, str],
         cookies: Collection[str],
         closes: bool = False,
+        advice: str = USE_THE_ADDRESS,
     ) -> None:
         self._app = app
+        self._advice = advice
         self._address = address
         self._tokens = tokens
         self._cookies = cookies
@@ -91,7 +100,7 @@ class AuthMiddleware:
         if response is None and scope["type"] == "http":
             response = self._exchange_token(scope, headers)
         if response is None and not self._has_cookie(headers):
-            response = _forbidden(USE_THE_ADDRESS)
+            response = _forbidden(self._advice)
         if response is None:
             await self._app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
@@ -104,14 +113,16 @@ class AuthMiddleware:
         """Return why a request is refused whatever its token or cookie, or None."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._address.schemes:
-            return _forbidden("This is not an address of this server.")
+            return _forbidden(
+                "wanlab does not answer under this host name. Open the address that it printed."
+            )
         own_origin = f"{self._address.schemes[hosts[0].lower()]}://{hosts[0].lower()}"
         is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
         origins = headers.getlist("origin")
         if any(origin.lower() != own_origin for origin in origins):
-            return _forbidden("This request comes from another site.")
+            return _forbidden("wanlab refuses requests from pages of other sites.")
         if not is_safe and len(origins) != 1:
-            return _forbidden("This request does not say which site it comes from.")
+            return _forbidden("wanlab refuses this request because it has no Origin header.")
         site = headers.get("sec-fetch-site", "none")
         is_link_to_page = (
             is_safe
@@ -120,7 +131,7 @@ class AuthMiddleware:
             and headers.get("sec-fetch-dest") == "document"
         )
         if site not in ("none", "same-origin") and not is_link_to_page:
-            return _forbidden("This request comes from another site.")
+            return _forbidden("wanlab refuses requests from pages of other sites.")
         return None
 
     def _exchange_token(self, scope: Scope, headers: Headers) -> Response | None:
@@ -130,7 +141,8 @@ class AuthMiddleware:
             return None
         cookie = self._cookie_for(tokens[0]) if len(tokens) == 1 else None
         if cookie is None:
-            return _forbidden("This token is not the one of the running server. " + USE_THE_ADDRESS)
+            what = "This link is out of date or incomplete: the server does not know its token. "
+            return _forbidden(what + self._advice)
         response: Response = RedirectResponse("/", status_code=303)
         if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
             # A redirect that began with a link on another site does not carry a strict cookie. A

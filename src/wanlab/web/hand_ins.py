@@ -51,7 +51,8 @@ class HandIns:
         """Pack the work on a unit, and give it to the teacher."""
         if self._rules.hand_in is None or self._rules.seed is None:
             raise WanlabError(
-                "this laboratory belongs to no class", "pack your work with: wanlab lab hand-in"
+                "this laboratory does not belong to a class",
+                "pack your work with: wanlab lab hand-in",
             )
         unit = catalog.find(name)
         packed = await asyncio.to_thread(self._pack, name, self._rules.seed)

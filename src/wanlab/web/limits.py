@@ -12,6 +12,8 @@ from wanlab.units import format_size
 
 MAX_FILES = 100_000
 """The largest number of files in the folder of a student."""
+TOO_MANY_FILES = 1 << 62
+"""The size of a folder that has more of them."""
 
 
 async def _always() -> None:
@@ -68,6 +70,8 @@ class FolderLimit:
 
     def reason(self) -> str:
         """Say that the folder is full."""
+        if self.used_bytes == TOO_MANY_FILES:
+            return f"your folder has more than {MAX_FILES:,} files, which is the limit"
         return (
             f"your folder holds {format_size(self.used_bytes)}, "
             f"and the limit is {format_size(self.limit_bytes)}"
@@ -75,7 +79,7 @@ class FolderLimit:
 
 
 def _used_bytes(folder: Path) -> int:
-    """Return the size of a folder on disk, or twice the limit if it has too many files."""
+    """Return the size of a folder on disk, or TOO_MANY_FILES if it has more than MAX_FILES."""
     used_bytes = files = 0
     pending = [str(folder)]
     while pending:
@@ -85,7 +89,7 @@ def _used_bytes(folder: Path) -> int:
             continue
         files += len(entries)
         if files > MAX_FILES:
-            return 1 << 62
+            return TOO_MANY_FILES
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)

@@ -108,7 +108,7 @@ function Units({ student }: { student: StudentRow }) {
           <caption className="class-hidden">Units of {student.name}</caption>
           <thead>
             <tr>
-              {["Unit", "Steps", "Check", "Handed in", "Grade", "Missed"].map((title) => (
+              {["Unit", "Steps", "Check", "Handed in", "Grade", "Checks not passed"].map((title) => (
                 <th key={title} scope="col">
                   {title}
                 </th>

@@ -61,7 +61,7 @@ export function TeacherPage() {
             ))}
           </table>
         )}
-        {state && !students.length && <p className="empty">No student has a name like that.</p>}
+        {state && !students.length && <p className="empty">No student has a name with these letters.</p>}
         {state && (
           <p className="class-notes">
             Steps and checks are what students see in their page. Grades are those of <code>wanlab lab grade</code>
@@ -110,13 +110,13 @@ function useClass(): { state: ClassState | null; problem: string; refresh: () =>
       try {
         const response = await fetch("/api/class");
         if (response.status === 403) throw new Error("this browser no longer has access: open the teacher's link again");
-        if (!response.ok) throw new Error(`the server answers ${response.status}`);
+        if (!response.ok) throw new Error(`the server answered with HTTP status ${response.status}`);
         const next = (await response.json()) as ClassState;
         if (!isWanted) return;
         setState(next);
         setProblem("");
       } catch (error) {
-        if (isWanted) setProblem(error instanceof TypeError ? "The server does not answer. Trying again…" : `Not refreshed: ${(error as Error).message}.`);
+        if (isWanted) setProblem(error instanceof TypeError ? "The server does not answer. Trying again…" : `Not up to date: ${(error as Error).message}.`);
       }
       if (isWanted) timer = window.setTimeout(() => void read(), REFRESH_MS);
     };

@@ -1,11 +1,13 @@
 import { useEffect } from "react";
 import { useConnection } from "../connection";
 import { useDocument } from "../stores/document";
+import { useLessons } from "../stores/lessons";
 import { hasNetwork } from "../stores/running";
 
 /** Shown while the server cannot be reached. */
 export function ConnectionBanner() {
   const status = useConnection((state) => state.status);
+  const isClass = useLessons((state) => state.is_class);
   useEffect(() => {
     window.addEventListener("beforeunload", askBeforeLeaving);
     return () => window.removeEventListener("beforeunload", askBeforeLeaving);
@@ -20,7 +22,9 @@ export function ConnectionBanner() {
   if (status === "refused") {
     return (
       <p className="connection-banner" role="alert">
-        wanlab has been restarted. Open the address that it printed to continue.
+        {isClass
+          ? "This browser no longer has access to the class. Open the link that your teacher gave you."
+          : "wanlab has been restarted. Open the address that it printed to continue."}
       </p>
     );
   }

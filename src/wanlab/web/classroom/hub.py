@@ -189,7 +189,7 @@ class Hub:
         if others < self.networks:
             asking.status = msgspec.structs.replace(asking.status, phase="starting")
             return ""
-        return f"{others} of {self.networks} networks of the class run already"
+        return f"the class has reached its limit of running networks ({self.networks})"
 
     # -- the teacher ------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from wanlab.machine.compiled_modules import compile_libraries_ahead
 from wanlab.session import STATE_FOLDER
 
 from ..app import STATIC
-from ..auth import NAMES, AuthMiddleware, ServerAddress
+from ..auth import NAMES, USE_THE_LINK, AuthMiddleware, ServerAddress
 from ..server import (
     SignallessServer,
     configuration,
@@ -100,6 +100,7 @@ async def _serve(
         tokens=hub.tokens(),
         cookies={hub.teacher_cookie},
         closes=True,
+        advice=USE_THE_LINK,
     )
     protocol = front_protocol(hub.address.cookie_name, hub.find_server)
     server = SignallessServer(configuration(app, protocol))

@@ -23,7 +23,7 @@ from wanlab.errors import WanlabError
 
 from .. import curves, protocol  # noqa: F401  (loaded here, curves are shared by all students)
 from ..app import STATIC, application
-from ..auth import AuthMiddleware, ServerAddress
+from ..auth import USE_THE_LINK, AuthMiddleware, ServerAddress
 from ..connections import LimitedProtocol
 from ..laboratory import Laboratory
 from ..limits import ClassRules, FolderLimit
@@ -90,6 +90,7 @@ class _StudentServer:
             tokens={},
             cookies={settings.cookie},
             closes=True,
+            advice=USE_THE_LINK,
         )
         self._config = configuration(app, LimitedProtocol)
         self._config.load()
@@ -145,15 +146,17 @@ class _StudentServer:
         try:
             answer = await asyncio.wait_for(self._answers.get(), ADMISSION_REAL_S)
         except TimeoutError:
-            raise WanlabError("the class does not answer", "try again") from None
+            raise WanlabError("the server of the class does not answer", "try again") from None
         if answer.reason:
-            raise WanlabError(answer.reason, "try again later, or ask your teacher")
+            raise WanlabError(
+                answer.reason, "try again when another network has ended, or ask your teacher"
+            )
 
     def _hand_in(self, unit: str, packed: bytes) -> None:
         file = messages.memory_file(packed)
         try:
             if not messages.send(self._control, HandedIn(unit), [file]):
-                raise WanlabError("the class does not answer", "hand in again")
+                raise WanlabError("the server of the class does not answer", "hand in again")
         finally:
             os.close(file)
 
