@@ -339,7 +339,7 @@ def test_an_upload_asks_before_it_replaces_a_file(
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Upload").click()
         chooser.value.set_files([tmp_path / "notes.txt", tmp_path / "new.txt"])
-        expect(question).to_contain_text("notes.txt exists already.")
+        expect(question).to_contain_text("notes.txt already exists.")
         assert findings(pencil.student, "dialog[open]") == []
         assert there.read_text() == "mine"
         assert not (server.folder / "new.txt").exists()

@@ -83,7 +83,7 @@ def test_an_internal_error_is_answered(shared_server: Server) -> None:
     folder = shared_server.folder / "failing"
     folder.mkdir()
     with Server(folder, program=program) as server, server.connect_client() as client:
-        with pytest.raises(RefusedCommandError, match="wanlab has failed: KeyError"):
+        with pytest.raises(RefusedCommandError, match="internal error: KeyError"):
             client.do("open", path="a.mn", text=text)
         assert client.do("new") is None
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import shutil
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +34,7 @@ from .folder import WorkingFolder
 from .run_plan import RunPlan
 from .session import NetworkSession
 from .session_events import SessionEvent
-from .worker import NetworkWorker
+from .worker import INTERNAL_ERROR_HINT, NetworkWorker
 
 FOLDER = "branches"
 """A folder in the working folder, with the files of each branch except the first."""
@@ -150,9 +151,11 @@ class Branches:
         branch = self._branch(command.branch)
         name = " ".join(command.name.split())
         if not 0 < len(name) <= MAX_NAME_LENGTH:
-            raise WanlabError("a branch needs a name", f"of {MAX_NAME_LENGTH} characters at most")
+            raise WanlabError(
+                "a branch needs a name", f"it can have at most {MAX_NAME_LENGTH} characters"
+            )
         if any(other.name == name and other is not branch for other in self._branches.values()):
-            raise WanlabError(f"another branch is called {name}", "choose another name")
+            raise WanlabError(f"another branch is already named {name}", "choose another name")
         branch.name = name
         self.push()
 
@@ -237,14 +240,19 @@ class Branches:
         if self._has_real_clock:
             raise WanlabError(REAL_CLOCK)
         if self._replay is not None:
-            raise WanlabError("a session is being replayed already", "cancel that first")
+            raise WanlabError("a session is already being replayed", "cancel that first")
         if not (session.is_running or session.is_stopped):
-            raise WanlabError("the network is starting or stopping", "wait until it has")
+            raise WanlabError(
+                "the network is starting or stopping", "wait until it has, and try again"
+            )
         _check_instant(at_ns, self._end_ns(source))
         if session.is_running and (reason := self.why_busy()):
             raise WanlabError(reason)
         if len(self._branches) >= MAX_BRANCHES:
-            raise WanlabError(f"there are {MAX_BRANCHES} branches", "remove one first")
+            raise WanlabError(
+                f"there are {MAX_BRANCHES} branches",
+                "remove one first, with the menu beside its name",
+            )
 
     async def _replay_branch(
         self, source: Branch, replay: RunningReplay
@@ -271,7 +279,9 @@ class Branches:
                 shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, WanlabError):
                 raise
-            raise WanlabError(f"the session could not be replayed: {error!r}") from error
+            traceback.print_exception(error)
+            what = f"internal error in the replay: {error!r}"
+            raise WanlabError(what, INTERNAL_ERROR_HINT) from error
         if folder is not None:
             branch.folder = self._folder.path_of(folder)
         return branch, worker

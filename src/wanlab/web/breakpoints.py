@@ -48,7 +48,9 @@ def parse_breakpoint(text: str) -> Breakpoint:
     try:
         time_ns = parse_time(words.lower().removeprefix("at ").replace(" ", ""))
     except WanlabError:
-        raise WanlabError(f'"{text}" is not a breakpoint', f"for example {EXAMPLES}") from None
+        raise WanlabError(
+            f'"{text}" is not a condition for a breakpoint', f"write for example {EXAMPLES}"
+        ) from None
     return Breakpoint(words, time_ns=time_ns)
 
 
@@ -69,7 +71,7 @@ class Breakpoints:
         """Set a breakpoint; `queues` is the state of the queues at this instant."""
         if len(self._set) >= MAX_BREAKPOINTS and breakpoint_.text not in self._set:
             raise WanlabError(
-                f"there are {MAX_BREAKPOINTS} breakpoints already", "remove one first"
+                f"there are already {MAX_BREAKPOINTS} breakpoints", "remove one first"
             )
         self._set[breakpoint_.text] = breakpoint_
         self._drops[breakpoint_.text] = {name: it.drops for name, it in queues.items()}
@@ -111,7 +113,9 @@ class Breakpoints:
         if one.queue_bytes is not None:
             for name, queue in watched.items():
                 if queue.backlog_bytes > one.queue_bytes:
-                    return f"{one.text}: {format_size(queue.backlog_bytes)} wait at {name}"
+                    return (
+                        f"{one.text}: the queue of {name} holds {format_size(queue.backlog_bytes)}"
+                    )
             return ""
         known = self._drops[one.text]
         for name, queue in watched.items():

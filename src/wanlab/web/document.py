@@ -125,7 +125,7 @@ def edited(document: Document, edit: EditCommand) -> Document:
     ids = [element.id for element in _elements(merged)]
     if len(ids) > MAX_ELEMENTS:
         raise WanlabError(
-            f"the document would have {len(ids)} elements", f"the limit is {MAX_ELEMENTS}"
+            f"the drawing would have {len(ids)} elements", f"it can have at most {MAX_ELEMENTS}"
         )
     if len(set(ids)) < len(ids):
         raise WanlabError("two elements would have the same id")
@@ -147,8 +147,8 @@ def _check_ends(link: DrawnLink, known: dict[str, DrawnNode]) -> None:
     for end in (link.a, link.b):
         if end not in known:
             raise WanlabError(
-                f"link {link.id} leads to {end}, which does not exist",
-                "was it deleted in the meantime?",
+                "a node at one end of this link does not exist",
+                "was it deleted in another tab?",
             )
 
 
@@ -204,7 +204,7 @@ def document_of(topology: Topology) -> Document:
     try:
         return msgspec.convert(draw(topology), Document)
     except msgspec.ValidationError as error:
-        raise WanlabError(f"this topology cannot be drawn: {error}") from None
+        raise WanlabError(f"this topology cannot be shown on the canvas: {error}") from None
 
 
 def read(document: Document) -> tuple[Topology, tuple[DrawingProblem, ...]]:

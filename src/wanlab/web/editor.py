@@ -152,7 +152,8 @@ class DocumentEditor:
         """
         name, path = PurePosixPath(command.path).name or UNTITLED, None
         if command.text is not None and len(command.text) > MAX_TOPOLOGY_BYTES:
-            raise WanlabError(f"{name} is too large for a topology")
+            limit = f"a topology file has at most {MAX_TOPOLOGY_BYTES >> 20} MiB"
+            raise WanlabError(f"{name} is too large", limit)
         imported = self._imported(command, name)
         if imported is not None:
             document = _document_from(imported.topology)
@@ -182,8 +183,8 @@ class DocumentEditor:
         if not foreign.program_of(name, command.text):
             return None
         if file_names.is_archive(name):
-            hint = "drop it onto the list of files, and open it there"
-            raise WanlabError(f"{name} is an archive", hint)
+            hint = "upload it in the tab Files, and open it there"
+            raise WanlabError(f"{name} is an archive, which cannot be opened directly", hint)
         return foreign.import_text(command.text, name)
 
     def open_topology(
@@ -215,10 +216,10 @@ class DocumentEditor:
         """Save the document. Refused if it has no path or would replace another file."""
         path = command.path or self._path
         if path is None:
-            raise RefusedError("the document has no file yet", "choose where to save it", "no name")
+            raise RefusedError("this network has no file yet", "choose where to save it", "no name")
         file = self._folder.resolve(path)
         if path != self._path and not command.overwrite and file.exists():
-            raise RefusedError(f"{path} exists already", "replace it?", "exists")
+            raise RefusedError(f"{path} already exists", "replace it?", "exists")
         self._write(self.sound_topology(), path)
         self._path, self._name = path, PurePosixPath(path).name
         self._history.saved = self.document
@@ -245,7 +246,7 @@ class DocumentEditor:
     def answer_draft(self, command: DraftCommand, by: str = "") -> None:
         """Restore the draft of an earlier server, or discard it."""
         if self._drafts.offered is None:
-            raise WanlabError("there is no draft")
+            raise WanlabError("there are no unsaved changes to restore")
         if command.take:
             draft = self._drafts.offered
             self._replace(draft.document, draft.path, draft.name, by)
@@ -331,8 +332,9 @@ class DocumentEditor:
             else:
                 self._drafts.keep(self.document, self._path, self._name)
         except OSError as error:
-            what = f"cannot write the draft: {error.strerror or error}"
-            self._broadcast.push(MessagePush(level="warning", what=what, hint="save your work"))
+            what = f"cannot keep a copy of your unsaved changes: {error.strerror or error}"
+            hint = "save the network, and check the space and permissions of the working folder"
+            self._broadcast.push(MessagePush(level="warning", what=what, hint=hint))
 
 
 def _topology_problem(document: Document, problem: DrawingProblem) -> errors.Problem:

@@ -18,6 +18,13 @@ from .commands import StepToCommand
 
 MAX_STEP_NS = 60 * 10**9
 MAX_STEP_REAL_S = 20.0
+EVENTS = {
+    "packet": "packet",
+    "drop": "dropped packet",
+    "ack": "TCP acknowledgement",
+    "timer": "kernel timer",
+}
+"""The events of `StepToCommand`, in words."""
 _ACK, _TIMER = "tcp/tcp_probe", "timer/timer_expire_entry"
 _PACKET_WORDS = {
     "queued": "a packet of {size} bytes reaches the queue of {port}",
@@ -98,9 +105,10 @@ class EventSteps:
             sampling.sample()
             if what := finder.found():
                 return what
+        waited_s = (network.now_ns - (end_ns - MAX_STEP_NS)) / 1e9
         raise WanlabError(
-            f"waited for the next {event}, and none came",
-            "is a program sending? Time is paused now",
+            f"no {EVENTS[event]} came within {waited_s:.3g} s of network time",
+            "start a program that sends packets, then try again; time is paused now",
         )
 
     def end(self) -> None:

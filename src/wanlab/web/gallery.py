@@ -97,9 +97,11 @@ class GalleryRuns:
             self.cancel()
             return
         if self._rules.is_class:
-            raise WanlabError("in a class, figures are run by the teacher")
+            raise WanlabError("in a class, only the teacher can run figures")
         if self._running:
-            raise WanlabError(f"{self._running} is being run", "wait, or cancel that first")
+            raise WanlabError(
+                f"the figure {self._running} is being run", "wait until it is ready, or cancel it"
+            )
         from wanlab.gallery import unit_file
 
         unit = unit_file.find(command.name)
@@ -132,11 +134,11 @@ class GalleryRuns:
         if self._is_cancelled:
             return
         if status:
-            what = f"{name} could not be run"
+            what = f"the figure {name} could not be run"
             self._push(MessagePush(level="error", what=what, hint="\n".join(lines)))
             return
         self._push(FilesPush(paths=(f"{RESULTS}/{name}.svg",)))
-        self._push(MessagePush(level="info", what=f"{name} has been run"))
+        self._push(MessagePush(level="info", what=f"the figure {name} is ready"))
 
     def _end(self) -> None:
         self._process, self._running, self._progress = None, "", ""

@@ -42,6 +42,7 @@ from .session_files import SessionFiles
 from .slow_motion import SlowMotion
 from .step_watch import StepWatch
 from .terminal_settings import TerminalSettings
+from .worker import INTERNAL_ERROR_HINT
 
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
@@ -199,9 +200,9 @@ class Laboratory:
         # An internal error must be answered too, or the page would wait for ever.
         except Exception as error:
             traceback.print_exc()
-            what = f"wanlab has failed: {type(error).__name__}: {error}"
-            hint = "please report this with what the server has printed"
-            return protocol.CommandRefusal(command.id, protocol.ErrorBody(what, hint))
+            return protocol.CommandRefusal(
+                command.id, protocol.ErrorBody(f"internal error: {error!r}", INTERNAL_ERROR_HINT)
+            )
 
     def export(self, form: str) -> tuple[str, bytes, str]:
         """Return name, content and media type of the document in another format."""

@@ -348,9 +348,14 @@ class Lessons:
         """
         unit = catalog.find(name)
         if self._rules.is_class:  # the report performs the solution
-            raise WanlabError("in a class, reports are made by the teacher")
+            raise WanlabError("in a class, only the teacher can make reports")
         if self._worker is not None:
-            raise WanlabError(f"a report of {self._reported_unit} is being made", "cancel it first")
+            reported = (
+                catalog.find(self._reported_unit).heading if self._reported_unit else "a unit"
+            )
+            raise WanlabError(
+                f"the report of {reported} is being made", "wait until it is ready, or cancel it"
+            )
         results = self._folder.path / RESULTS
         self._worker = await asyncio.create_subprocess_exec(
             *unit_process.command(unit.name, "--seed", str(unit.seed), "--results", str(results)),

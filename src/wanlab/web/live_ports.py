@@ -94,7 +94,9 @@ class LivePorts:
         """Return the names of the two ports of a link."""
         names = [port.name for port in self.ports if port.link == link]
         if len(names) != 2:
-            raise WanlabError("this link is not in the running network", "stop it and run again")
+            raise WanlabError(
+                "this link is not in the running network", "stop the network and run it again"
+            )
         return names[0], names[1]
 
     def set_by_tc(self, link: str) -> dict[End, Options]:

@@ -68,7 +68,7 @@ class NodeTerminals:
         elif command.node != CLIENT:
             node = plan.node(command.node)
             if node.kind == "controller":
-                raise WanlabError(f"{node.name} is a controller; it has no terminal")
+                raise WanlabError(f"{node.name} is a controller, which has no terminal")
             title = node.name
         terminal, started = self._open(command.node, title, argv, size)
         try:
@@ -131,7 +131,9 @@ class NodeTerminals:
         """Type a text into several terminals at one instant."""
         chosen = [self.list[name] for name in dict.fromkeys(command.terminals)]
         if ended := [terminal.title for terminal in chosen if terminal.status is not None]:
-            raise WanlabError(f"the terminal {ended[0]} has ended", "choose terminals that run")
+            raise WanlabError(
+                f"the terminal {ended[0]} has ended", "choose terminals whose program still runs"
+            )
         processes = [terminal.process for terminal in chosen if terminal.process is not None]
         worker, _ = self._running()
         keys = command.text.encode()

@@ -89,19 +89,22 @@ class Records:
 
     def _path(self, name: str) -> Path:
         if not NAME.fullmatch(name):
-            raise WanlabError(f'"{name}" cannot be the name of a record', "use letters and digits")
+            raise WanlabError(
+                f'"{name}" cannot be the name of a record',
+                "begin with a letter or digit; then . _ - and spaces may follow, up to 61 characters",
+            )
         return self._folder.resolve(f"{FOLDER}/{name}")
 
     def begin(self, name: str) -> str:
         """Return the name for a new record; without one, the first free "run-N"."""
         if self.recording is not None:
-            raise WanlabError(f"{self.recording} is being recorded already")
+            raise WanlabError(f"the record {self.recording} is already being made", "stop it first")
         numbers = range(1, 10_000)
         name = name.strip() or next(
             free for n in numbers if not self._path(free := f"run-{n}").exists()
         )
         if self._path(name).exists():
-            raise WanlabError(f"a record {name} exists already", "choose another name")
+            raise WanlabError(f"a record named {name} already exists", "choose another name")
         return name
 
     def set_recorder(self, name: str, recorder: Recorder) -> None:
@@ -134,7 +137,7 @@ class Records:
         """Delete a record."""
         path = self._path(name)
         if not (path / INDEX).is_file():
-            raise WanlabError(f"no record {name}")
+            raise WanlabError(f"there is no record named {name}")
         shutil.rmtree(path)
         self._push(self.snapshot())
 

@@ -63,7 +63,9 @@ class RunPlan:
         for node in self.document.nodes:
             if node.id == id_:
                 return node
-        raise WanlabError("this node is not in the running network", "stop it and run again")
+        raise WanlabError(
+            "this node is not in the running network", "stop the network and run it again"
+        )
 
 
 def meaning(document: Document) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -31,7 +32,7 @@ from .run_plan import RunPlan
 from .session_clock import SessionClock
 from .session_links import SessionLinks
 from .session_notes import SessionNotes
-from .worker import NetworkWorker
+from .worker import INTERNAL_ERROR_HINT, NetworkWorker
 
 MANY_OPERATIONS = 1000
 """A plan with this many operations takes seconds to perform."""
@@ -131,7 +132,7 @@ class NetworkSession:
     def start(self, branch: Branch, *, is_paced: bool) -> None:
         """Begin to start a network; the run's phase tells when it has started."""
         if self.worker is not None:
-            raise WanlabError("a network is running already")
+            raise WanlabError("a network is already running", "stop it first")
         self.terminals.close_all()
         self.notes.branch = branch
         self.clock.reset(is_paced=is_paced)
@@ -380,10 +381,9 @@ class NetworkSession:
         if cause is None:
             self._set_run(protocol.RunPush())
         else:
-            error = (
-                cause
-                if isinstance(cause, WanlabError)
-                else WanlabError(f"internal error: {cause!r}")
-            )
+            error = cause
+            if not isinstance(error, WanlabError):
+                traceback.print_exception(cause)
+                error = WanlabError(f"internal error: {cause!r}", INTERNAL_ERROR_HINT)
             self._set_run(protocol.RunPush(phase="failed", error=self._error_body(error)))
         self.clock.stop()

@@ -105,7 +105,8 @@ class SessionClock:
     async def set_pace(self, command: commands.PaceCommand, by: str = "") -> None:
         """Change the pace of virtual time."""
         if not MIN_SPEED <= command.speed <= MAX_SPEED:
-            raise WanlabError(f"cannot run at x{command.speed}", f"x{MIN_SPEED} to x{MAX_SPEED:g}")
+            hint = f"choose a speed from x{MIN_SPEED} to x{MAX_SPEED:g}"
+            raise WanlabError(f"cannot run at x{command.speed}", hint)
         is_paced = command.pace == "real"
         await self._call(
             lambda worker, network: worker.set_pace(network, is_paced=is_paced, speed=command.speed)
@@ -127,7 +128,8 @@ class SessionClock:
         """Let some virtual time pass, then pause."""
         duration_ns = parse_duration(command.duration)
         if not 0 < duration_ns <= MAX_STEP_NS:
-            raise WanlabError(f"cannot step {command.duration}", "more than 0, and an hour at most")
+            hint = "a step must be longer than 0 and at most an hour"
+            raise WanlabError(f"cannot step {command.duration}", hint)
         await self._call(lambda worker, network: worker.step(network, duration_ns))
 
     async def _call(self, change: Callable[[NetworkWorker, Network], None]) -> None:

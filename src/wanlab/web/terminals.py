@@ -272,7 +272,7 @@ class TerminalList:
             return self._open[name]
         except KeyError:
             hint = did_you_mean(name, self._open)
-            raise WanlabError(f"no terminal {name}", hint) from None
+            raise WanlabError(f"there is no terminal {name}", hint) from None
 
     def snapshot(self) -> protocol.TerminalsPush:
         """Return the terminals whose programs have been started."""
@@ -282,7 +282,7 @@ class TerminalList:
     def new(self, node: str, title: str) -> Terminal:
         """Add a terminal; `begin` starts its program."""
         if len(self._open) >= MAX_TERMINALS:
-            raise WanlabError(f"{MAX_TERMINALS} terminals are open already", "close some of them")
+            raise WanlabError(f"{MAX_TERMINALS} terminals are already open", "close some of them")
         return self._add(Terminal(f"t{next(self._numbers)}", node, title, self._on_change))
 
     def _add(self, terminal: Terminal) -> Terminal:

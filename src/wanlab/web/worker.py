@@ -40,6 +40,7 @@ IDLE_REAL_S = 1.0
 # instant.
 LEAVE_REAL_S = 3.0
 END_REAL_S = 30.0
+INTERNAL_ERROR_HINT = "please report this, with what `wanlab web` has printed in its terminal"
 
 
 class NetworkStopped(WanlabError):  # noqa: N818  (a call that was not carried out is no mistake)
@@ -411,7 +412,7 @@ def _settle(future: Future[Result], call: Callable[[Network], Result], network: 
     except WanlabError as error:
         future.set_exception(error)
     except BaseException as error:
-        future.set_exception(WanlabError(f"internal error: {error!r}"))
+        future.set_exception(WanlabError(f"internal error: {error!r}", INTERNAL_ERROR_HINT))
         raise
 
 

@@ -56,7 +56,7 @@ export async function askToReplace(paths: readonly string[]): Promise<boolean> {
   const isOne = paths.length === 1;
   return confirmReplacing(
     isOne ? "Replace the file?" : "Replace the files?",
-    `${paths.join(", ")} ${isOne ? "exists" : "exist"} already.`,
+    `${paths.join(", ")} already ${isOne ? "exists" : "exist"}.`,
   );
 }
 
