@@ -24,7 +24,7 @@ export function ImportDialog() {
       }
     >
       <p className="dialog-text">
-        {count} nodes were drawn. {imported.notes.length === 1 ? "One thing is" : `${imported.notes.length} things are`} not as in the file:
+        {count === 1 ? "1 node was" : `${count} nodes were`} drawn. {imported.notes.length === 1 ? "One setting differs" : `${imported.notes.length} settings differ`} from the file:
       </p>
       <ul className="import-notes">
         {imported.notes.map(({ place, what, hint }, index) => (

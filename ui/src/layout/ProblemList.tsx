@@ -33,7 +33,7 @@ export function ProblemList() {
           <span className="problem-icon problem-warning">
             <Icon name="warning" size={16} />
           </span>
-          <span className="problem-where">running</span>
+          <span className="problem-where">running network</span>
           <span>{warning}</span>
         </li>
       ))}

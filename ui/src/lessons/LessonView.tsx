@@ -163,7 +163,7 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
       )}
       {isChoosing && page !== null && <StartAt page={page} onClose={() => setIsChoosing(false)} />}
       {page?.has_check && (
-        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Grade the running network" : "Run the network to check it"} onClick={onCheck}>
+        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Check your work in the running network" : "Run the network to check it"} onClick={onCheck}>
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}

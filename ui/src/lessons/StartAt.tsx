@@ -30,8 +30,8 @@ export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => vo
       }
     >
       <p className="dialog-text">
-        {before === 1 ? "The step before is" : `The ${before} steps before are`} performed for you, as a student would type {before === 1 ? "it" : "them"}. Then the network runs, and
-        you go on from here:
+        {before === 1 ? "The step before it is" : `The ${before} steps before it are`} performed for you, as if you had typed {before === 1 ? "it" : "them"}. Then the network
+        runs, and you continue from the step that you choose here:
       </p>
       <div className="start-steps" role="radiogroup" aria-label="Step">
         {later.map((step) => (
