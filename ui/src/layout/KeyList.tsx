@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["X  B", "label, frame"],
       ["Enter", "with a tool selected: place a node in the middle"],
       ["L", "link from the selected node: Tab to another, then Enter"],
-      ["Esc", "put the tool away, clear the selection"],
+      ["Esc", "cancel the tool, clear the selection"],
     ],
   ],
   [
@@ -27,7 +27,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["Arrows, PageUp, PageDown", "look at an earlier or later instant"],
       ["Ctrl+left, Ctrl+right", "go from event to event"],
-      ["Home, End", "go to the start, go back to now"],
+      ["Home, End", "the start, back to now"],
     ],
   ],
   [
@@ -48,7 +48,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Ctrl+plus, minus, 0", "zoom"],
       ["Wheel, Ctrl+wheel", "scroll, zoom"],
       ["Space and drag", "scroll; so does the middle mouse button"],
-      ["F6, Shift+F6", "go to the next or previous part of the window, even from a terminal"],
+      ["F6, Shift+F6", "go to the next or previous region, even from a terminal"],
       ["Ctrl+B, Ctrl+J", "show or hide the side and bottom panels"],
     ],
   ],
