@@ -2,8 +2,8 @@
 
 A script goes through each unit in Chromium as a student would: *Start*, then every step in order. It
 does canvas steps with *Do*, types every other command by hand and the rest with *Type*, and presses
-Enter in several terminals with *Type in several*. It types the solutions of exercises and problems, whose
-measurements last 2 s here. Then it presses *Check*.
+Enter in several terminals with *Type in several*. It types the solutions of exercises and problems,
+whose measurements last 2 s here. Then it presses *Check*.
 
     unit      the unit
     steps     steps that the page marked as done, of those that can be
