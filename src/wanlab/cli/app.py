@@ -141,6 +141,9 @@ def execute(
     wanlab exec --kernel 7.3 -- uname -r
     wanlab exec --seed 7 -- python3 simulate.py < in.txt > out.txt
 
+    With --topo, the command runs beside the nodes, or in one of them (--node). Each node is a network
+    namespace: `ip netns exec h2 COMMAND` runs another command in h2.
+
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
     writes are lost when the machine ends, except on the native machine, which uses this computer's
