@@ -313,6 +313,22 @@ def test_an_upload_beyond_the_limit_of_the_folder_is_refused(ada: Visitor) -> No
 
 
 @pytest.mark.machine
+def test_a_hand_in_counts_only_if_it_was_kept(school: ClassServer) -> None:
+    kept = school.folder / "hand-ins" / "Eve"
+    eve = school.student("Eve")
+    with eve.connect_client() as client:
+        client.do("lesson", unit="ex3", action="start")
+        (eve.folder / "exercise3" / "ex3.sh").write_text("echo mine\n")
+        kept.rmdir()
+        kept.write_text("not a folder")
+        with pytest.raises(RefusedCommandError, match=r"not handed in: the server .* cannot write"):
+            client.do("lesson", unit="ex3", action="hand_in")
+        kept.unlink()
+        kept.mkdir()
+        client.do("lesson", unit="ex3", action="hand_in")
+        assert [path.suffix for path in kept.iterdir()] == [".zip"]
+
+
 def test_a_node_reads_no_other_students_files(
     school: ClassServer, ada: Visitor, bob: Visitor
 ) -> None:

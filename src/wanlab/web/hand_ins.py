@@ -56,7 +56,7 @@ class HandIns:
             )
         unit = catalog.find(name)
         packed = await asyncio.to_thread(self._pack, name, self._rules.seed)
-        self._rules.hand_in(unit.name, packed)
+        await self._rules.hand_in(unit.name, packed)
         self._lessons.note_handed_in(unit, time.time())
 
     def _pack(self, name: str, seed: int) -> bytes:

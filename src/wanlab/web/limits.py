@@ -28,14 +28,15 @@ class ClassRules:
     memory_bytes    of a network; None: as much as it needs
     folder_limit    for what is in the working folder; None: no limit
     admit           asked before a network starts; raises WanlabError to refuse it
-    hand_in         keeps a hand-in: the name of the unit, and the packed file; None: no class
+    hand_in         keeps a hand-in: the name of the unit, and the packed file; WanlabError if that
+                    is not possible. None: no class
     """
 
     seed: int | None = None
     memory_bytes: int | None = None
     folder_limit: FolderLimit | None = None
     admit: Callable[[], Awaitable[None]] = _always
-    hand_in: Callable[[str, bytes], None] | None = None
+    hand_in: Callable[[str, bytes], Awaitable[None]] | None = None
 
     @property
     def is_class(self) -> bool:

@@ -40,6 +40,12 @@ class Admitted(ToStudent, frozen=True):
     reason: str = ""
 
 
+class Kept(ToStudent, frozen=True):
+    """The answer to HandedIn: the hand-in is kept unless there is a reason why not."""
+
+    reason: str = ""
+
+
 class UnitState(msgspec.Struct, frozen=True):
     """The progress of a student in a unit."""
 
@@ -82,7 +88,7 @@ class HandedIn(ToHub, frozen=True):
 
 Message = TypeVar("Message", bound=ToStudent | ToHub)
 TO_STUDENT: msgspec.msgpack.Decoder[ToStudent] = msgspec.msgpack.Decoder(
-    Union[Serve, StopNetwork, Admitted]  # noqa: UP007
+    Union[Serve, StopNetwork, Admitted, Kept]  # noqa: UP007
 )
 TO_HUB: msgspec.msgpack.Decoder[ToHub] = msgspec.msgpack.Decoder(
     Union[Status, Ask, HandedIn]  # noqa: UP007

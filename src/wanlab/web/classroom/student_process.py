@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import socket
@@ -14,7 +13,7 @@ from pathlib import Path
 from wanlab.errors import WanlabError
 
 from . import messages
-from .messages import Admitted, Ask, HandedIn, Serve, Status, StopNetwork
+from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork
 from .student_server import StudentSettings, run
 
 END_REAL_S = 20.0
@@ -90,11 +89,20 @@ class StudentProcess:
             case Ask():
                 messages.send(self._control, Admitted(self._on_ask()))
             case HandedIn(unit=unit) if file is not None:
-                with contextlib.suppress(WanlabError, OSError):
-                    self._on_hand_in(unit, messages.content_of(file))
+                messages.send(self._control, Kept(self._keep(unit, file)))
                 return
         if file is not None:
             os.close(file)
+
+    def _keep(self, unit: str, file: int) -> str:
+        """Keep a hand-in; return "", or the reason why that was not possible."""
+        try:
+            self._on_hand_in(unit, messages.content_of(file))
+        except OSError as error:
+            return f"the server of the class cannot write it: {error.strerror or error}"
+        except WanlabError as error:
+            return str(error)
+        return ""
 
     def _end(self) -> None:
         if self.has_ended:

@@ -30,7 +30,7 @@ from ..limits import ClassRules, FolderLimit
 from ..running_tasks import RunningTasks
 from ..server import configuration
 from . import messages
-from .messages import Admitted, Ask, HandedIn, Serve, Status, StopNetwork, UnitState
+from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork, UnitState
 from .sandbox import StudentSandbox
 
 STATUS_REAL_S = 1.0
@@ -71,6 +71,7 @@ class _StudentServer:
         self._control.setblocking(False)
         self._ended = asyncio.Event()
         self._answers: asyncio.Queue[Admitted] = asyncio.Queue()
+        self._kept: asyncio.Queue[Kept] = asyncio.Queue()
         self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
         self._last: Status | None = Status()
         """The last status that was sent to the hub."""
@@ -127,6 +128,8 @@ class _StudentServer:
                 self._tasks.start(self._stop("the teacher has stopped the network"))
             case Admitted():
                 self._answers.put_nowait(message)
+            case Kept():
+                self._kept.put_nowait(message)
 
     async def _serve_connection(self, file: int, received: bytes) -> None:
         connection = socket.socket(fileno=file)
@@ -152,13 +155,22 @@ class _StudentServer:
                 answer.reason, "try again when another network has ended, or ask your teacher"
             )
 
-    def _hand_in(self, unit: str, packed: bytes) -> None:
+    async def _hand_in(self, unit: str, packed: bytes) -> None:
+        """Give a hand-in to the hub; WanlabError if it was not kept."""
+        while not self._kept.empty():
+            self._kept.get_nowait()
         file = messages.memory_file(packed)
         try:
             if not messages.send(self._control, HandedIn(unit), [file]):
                 raise WanlabError("the server of the class does not answer", "hand in again")
         finally:
             os.close(file)
+        try:
+            answer = await asyncio.wait_for(self._kept.get(), ADMISSION_REAL_S)
+        except TimeoutError:
+            raise WanlabError("the server of the class does not answer", "hand in again") from None
+        if answer.reason:
+            raise WanlabError(f"your work was not handed in: {answer.reason}", "tell your teacher")
 
     # -- the student's activity -------------------------------------------------------------------
 
