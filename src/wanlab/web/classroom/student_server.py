@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -30,12 +31,12 @@ from ..limits import ClassRules, FolderLimit
 from ..running_tasks import RunningTasks
 from ..server import configuration
 from . import messages
-from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork, UnitState
+from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork, ToHub, UnitState
 from .sandbox import StudentSandbox
 
 STATUS_REAL_S = 1.0
 MEASURE_FOLDER_EVERY = 3
-ADMISSION_REAL_S = 10.0
+ANSWER_REAL_S = 10.0
 ENDED_CONNECTIONS_REAL_S = 0.2
 
 
@@ -70,8 +71,9 @@ class _StudentServer:
         self._control = control
         self._control.setblocking(False)
         self._ended = asyncio.Event()
-        self._answers: asyncio.Queue[Admitted] = asyncio.Queue()
-        self._kept: asyncio.Queue[Kept] = asyncio.Queue()
+        # What the hub has answered: reasons why not, or "".
+        self._admitted: asyncio.Queue[str] = asyncio.Queue()
+        self._kept: asyncio.Queue[str] = asyncio.Queue()
         self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
         self._last: Status | None = Status()
         """The last status that was sent to the hub."""
@@ -127,9 +129,9 @@ class _StudentServer:
             case StopNetwork():
                 self._tasks.start(self._stop("the teacher has stopped the network"))
             case Admitted():
-                self._answers.put_nowait(message)
+                self._admitted.put_nowait(message.reason)
             case Kept():
-                self._kept.put_nowait(message)
+                self._kept.put_nowait(message.reason)
 
     async def _serve_connection(self, file: int, received: bytes) -> None:
         connection = socket.socket(fileno=file)
@@ -141,36 +143,33 @@ class _StudentServer:
 
     async def _ask(self) -> None:
         """Ask the hub whether a network may start; WanlabError if not."""
-        while not self._answers.empty():
-            self._answers.get_nowait()
         # The hub counts an admitted network until it learns whether that has started.
         self._last = None
-        messages.send(self._control, Ask())
-        try:
-            answer = await asyncio.wait_for(self._answers.get(), ADMISSION_REAL_S)
-        except TimeoutError:
-            raise WanlabError("the server of the class does not answer", "try again") from None
-        if answer.reason:
+        if reason := await self._answer(self._admitted, Ask(), (), "try again"):
             raise WanlabError(
-                answer.reason, "try again when another network has ended, or ask your teacher"
+                reason, "try again when another network has ended, or ask your teacher"
             )
 
     async def _hand_in(self, unit: str, packed: bytes) -> None:
         """Give a hand-in to the hub; WanlabError if it was not kept."""
-        while not self._kept.empty():
-            self._kept.get_nowait()
         file = messages.memory_file(packed)
         try:
-            if not messages.send(self._control, HandedIn(unit), [file]):
-                raise WanlabError("the server of the class does not answer", "hand in again")
+            reason = await self._answer(self._kept, HandedIn(unit), [file], "hand in again")
         finally:
             os.close(file)
-        try:
-            answer = await asyncio.wait_for(self._kept.get(), ADMISSION_REAL_S)
-        except TimeoutError:
-            raise WanlabError("the server of the class does not answer", "hand in again") from None
-        if answer.reason:
-            raise WanlabError(f"your work was not handed in: {answer.reason}", "tell your teacher")
+        if reason:
+            raise WanlabError(f"your work was not handed in: {reason}", "tell your teacher")
+
+    async def _answer(
+        self, answers: asyncio.Queue[str], question: ToHub, files: Sequence[int], hint: str
+    ) -> str:
+        """Send a message to the hub, and return its answer; WanlabError if there is none."""
+        while not answers.empty():  # an answer that came too late
+            answers.get_nowait()
+        if messages.send(self._control, question, files):
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(answers.get(), ANSWER_REAL_S)
+        raise WanlabError("the server of the class does not answer", hint)
 
     # -- the student's activity -------------------------------------------------------------------
 
