@@ -12,6 +12,7 @@ from functools import partial
 from wanlab.units import FOREVER_NS
 
 from .interruption import Interruption
+from .patience import Patience
 
 CHUNK_BYTES = 1 << 18
 POLL_REAL_S = 0.01
@@ -58,7 +59,7 @@ class RealLoop:
         self._interruption = Interruption()
         self._started = time.monotonic_ns()
         self._polls_outside = False
-        self.give_up_at_real_s: float | None = None
+        self.patience: Patience | None = None
         self.on_sent: Callable[[bytes], None] | None = None
         """Called with the bytes that were sent to the agent."""
 
@@ -101,8 +102,10 @@ class RealLoop:
         while not stop():
             self._send_outgoing()
             left_s = (until_ns - self.now_ns) / 1e9
-            if self.give_up_at_real_s is not None:
-                left_s = min(left_s, self.give_up_at_real_s - time.monotonic())
+            if self.patience is not None:
+                if self.patience.is_over:
+                    return
+                left_s = min(left_s, self.patience.timeout_real_s(left_s))
             if left_s <= 0:
                 return
             if left_s < EPOLL_GRAIN_S:

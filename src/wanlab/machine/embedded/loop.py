@@ -24,6 +24,7 @@ from collections.abc import Callable
 
 from ..interruption import Interruption
 from ..loop import ConnectionClosed, Pipes, receive, send
+from ..patience import Patience
 from .calendar import Calendar
 
 # A program may print without end while no time passes. More than this is delivered before it does.
@@ -87,8 +88,8 @@ class VirtualLoop:
         self._paced_from = (0.0, 0)
         self.computed_real_s = 0.0
         """Real time that the kernel has computed, without waits for the real clock."""
-        self.give_up_at_real_s: float | None = None
-        """If the kernel still runs at this real time (time.monotonic), it counts as lost."""
+        self.patience: Patience | None = None
+        """If the kernel still runs when this is over, it counts as lost."""
         self.on_sent: Callable[[bytes], None] | None = None
         """Called with the bytes that were sent to the agent at this instant."""
 
@@ -196,8 +197,7 @@ class VirtualLoop:
             if time.monotonic() - began > RECEIVE_REAL_S:
                 self._interruption.allow()
             ready = self._selector.select(self._timeout_real_s(self._check_real_s))
-            if self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
-                raise ConnectionClosed
+            self._check_patience()
             if ready:
                 quiet_since = time.monotonic()
             elif self._check_computing():
@@ -216,9 +216,11 @@ class VirtualLoop:
             pass
 
     def _timeout_real_s(self, max_s: float) -> float:
-        if self.give_up_at_real_s is None:
-            return max_s
-        return min(max_s, max(0.0, self.give_up_at_real_s - time.monotonic()))
+        return max_s if self.patience is None else self.patience.timeout_real_s(max_s)
+
+    def _check_patience(self) -> None:
+        if self.patience is not None and self.patience.is_over:
+            raise ConnectionClosed
 
     def _receive_from_calendar(self) -> None:
         data = receive(self._calendar_socket)
@@ -249,13 +251,16 @@ class VirtualLoop:
         if self.on_sent is not None:
             self.on_sent(data)
         self._calendar.expect_event_now()
+        quiet_since = time.monotonic()
         while not self._calendar.is_booked_now:
-            if self._selector.select(self._timeout_real_s(STALL_REAL_S)):
+            ready = self._selector.select(self._timeout_real_s(STALL_REAL_S))
+            self._check_patience()
+            if ready:
                 self._receive_from_calendar()
-            elif self.give_up_at_real_s and time.monotonic() > self.give_up_at_real_s:
-                raise ConnectionClosed
-            else:  # the kernel may be suspended, and continue hours later
-                self._on_stall(STALL_REAL_S)
+            elif time.monotonic() - quiet_since >= STALL_REAL_S:
+                # The kernel may be suspended, and continue hours later.
+                self._on_stall(time.monotonic() - quiet_since)
+                quiet_since = time.monotonic()
 
     def _has_unread_data(self) -> bool:
         """Whether the agent has not yet read the data that was sent before.

@@ -7,7 +7,6 @@ import platform
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from ..conversation import Conversation
 from ..guest_environment import ENVIRONMENT, guest_environment, required_folders
 from ..interruption import signals_blocked
 from ..loop import ConnectionClosed, RealLoop
+from ..patience import Patience
 from ..traits import EMBEDDED
 from ..working_folder import can_be_shared, check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
@@ -227,18 +227,18 @@ class EmbeddedMachine:
 
     def _await_agent(self) -> None:
         """Wait until the machine has booted. MachineError if it has not after BOOT_REAL_S."""
-        deadline = self._loop.give_up_at_real_s = time.monotonic() + BOOT_REAL_S
+        patience = self._loop.patience = Patience(BOOT_REAL_S)
         try:
             self._conversation.await_agent()
             if not self.channel.is_ready:  # the loop gave up
                 raise self._explain_end()
         except MachineError as error:
             what = error.what
-            if time.monotonic() >= deadline:
+            if patience.is_over:
                 what = f"the machine's kernel has not started within {BOOT_REAL_S:.0f} s"
             hint = error.hint or "`wanlab doctor` checks what this computer lacks"
             raise MachineError(what, hint, error.console) from None
-        self._loop.give_up_at_real_s = None
+        self._loop.patience = None
 
     def _send(self, data: bytes) -> None:
         self._loop.send(data)
@@ -249,9 +249,9 @@ class EmbeddedMachine:
             return
         self.pace_to_real(False)
         with contextlib.suppress(ConnectionClosed, PeerError, MachineError):
-            self._loop.give_up_at_real_s = time.monotonic() + SETTLE_REAL_S
+            self._loop.patience = Patience(SETTLE_REAL_S)
             self._loop.settle()
-            self._loop.give_up_at_real_s = time.monotonic() + HALT_REAL_S
+            self._loop.patience = Patience(HALT_REAL_S)
             self.channel.call("halt")
             self._loop.run(self.now_ns + READY_NS, lambda: False)
 
