@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
@@ -141,7 +142,8 @@ def _measure(
 ) -> MeasuredFigure:
     """Perform one figure's sweep; keep its measurement, its page and its figure."""
     design = unit.design(size)
-    task = Sweep(unit.experiment, design, output=output / "runs" / f"{unit.name}-{size}")
+    runs = output / "runs" / f"{unit.name}-{size}"
+    task = Sweep(unit.experiment, design, output=runs)
     began_s, cpu_began_s = time.monotonic(), _processor_s()
     cached = 0
     with sweeps.shown(task, unit.name) as listener:
@@ -159,7 +161,7 @@ def _measure(
             progress=note,
         )
     for failure in results.failures:
-        print(f"failed: {failure.title(results.varied)}: {failure}")
+        print(f"failed: {failure.title(results.varied)}: {failure}", file=sys.stderr)
     measurement = measurement_of(
         unit.name,
         size,
@@ -171,6 +173,12 @@ def _measure(
     path = pages.measurement_path(output, unit.name, size)
     if cached:
         measurement = _with_earlier_times(measurement, path)
+        if measurement.real_s is None:
+            print(
+                f"{unit.name}: {cached} of {measurement.runs} runs were performed earlier, so the page"
+                f" gives no time (to measure it, delete {runs} and use --no-cache)",
+                file=sys.stderr,
+            )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(measurement.to_json(), encoding="utf-8")
     if results.results:

@@ -36,9 +36,11 @@ class Estimate:
 
     def text(self, digits: int = 3) -> str:
         """Return the estimate with this number of significant digits of the mean."""
-        mean = _without_exponent(self.mean, digits)
-        text = mean if self.half is None else f"{mean} ± {_without_exponent(self.half, 2)}"
-        return f"{text} {self.unit}".rstrip()
+        text = _without_exponent(self.mean, digits)
+        if self.half:
+            text += f" ± {_without_exponent(self.half, 2)}"
+        agreement = " (all seeds)" if self.half == 0 else ""
+        return f"{text} {self.unit}".rstrip() + agreement
 
     def over(self, other: Estimate) -> Estimate:
         """Return the ratio of two means. Their relative errors add in quadrature."""

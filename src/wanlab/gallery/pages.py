@@ -52,8 +52,8 @@ published range; the figure's page says why. The verdict is computed from the pr
   runs failed.
 
 Only the means decide. ± is half the 95 % confidence interval over the seeds (Student's t; with two
-seeds, it is nine times their standard deviation). If an end of the band lies inside this interval,
-other seeds might lead to another verdict.
+seeds, it is nine times their standard deviation); *all seeds* means that they give the same value.
+If an end of the band lies inside this interval, other seeds might lead to another verdict.
 
 Each experiment has two designs, which are sets of parameter values and a number of seeds.
 `wanlab reproduce run NAME` runs the *quick* one, and with `--full` the *full* one, which has more
