@@ -110,10 +110,18 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
         client.run()
         expect(line(teacher, "Bob")).to_contain_text("3 nodes")
         picture(teacher, "class")
-        teacher.once("dialog", lambda dialog: dialog.accept())
+        teacher.on("dialog", lambda dialog: dialog.accept())
+        teacher.route("**/api/class/stop/*", lambda route: route.fulfill(status=503))
+        teacher.get_by_role("button", name="Stop the network of Bob").click()
+        expect(teacher.get_by_role("status")).to_have_text(
+            "The network of Bob was not stopped: wanlab answered with HTTP status 503"
+            " (reload the page)."
+        )
+        teacher.unroute("**/api/class/stop/*")
         teacher.get_by_role("button", name="Stop the network of Bob").click()
         client.until(lambda: client.state["run"]["phase"] == "stopped")
     expect(line(teacher, "Bob")).to_contain_text("just now")
+    expect(teacher.get_by_role("status")).to_have_text("")
 
     # The table is sorted, searched and exported.
     teacher.get_by_role("button", name="Grade").first.click()

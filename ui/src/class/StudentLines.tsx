@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { errorText, request } from "../connection";
 import type { StudentRow, UnitState } from "../protocol";
 import { ago, currentUnit, isRunning, short, total, unitName } from "./state";
 
@@ -7,10 +8,12 @@ interface Props {
   nowS: number;
   columns: number;
   onChanged: () => void;
+  /** Called with why a network could not be stopped, and with "" at the next attempt. */
+  onProblem: (text: string) => void;
 }
 
 /** A student's line in the table and, on request, a line with all units. */
-export function StudentLines({ student, nowS, columns, onChanged }: Props) {
+export function StudentLines({ student, nowS, columns, onChanged, onProblem }: Props) {
   const [isOpen, setIsOpen] = useState(false);
   const unit = currentUnit(student);
   const grade = total(student.grades);
@@ -31,7 +34,7 @@ export function StudentLines({ student, nowS, columns, onChanged }: Props) {
           )}
         </td>
         <td>
-          <Network student={student} onChanged={onChanged} />
+          <Network student={student} onChanged={onChanged} onProblem={onProblem} />
         </td>
         <td>{unit ? <span className={student.open_unit ? "" : "class-soft"}>{unitName(unit.unit)}</span> : <Nothing />}</td>
         <td>{unit && unit.steps > 0 ? <Steps unit={unit} /> : <Nothing />}</td>
@@ -55,14 +58,17 @@ function Nothing() {
   );
 }
 
-function Network({ student, onChanged }: { student: StudentRow; onChanged: () => void }) {
+function Network({ student, onChanged, onProblem }: Pick<Props, "student" | "onChanged" | "onProblem">) {
   const [isStopping, setIsStopping] = useState(false);
   if (!isRunning(student)) return student.phase === "failed" ? <span className="class-chip class-chip-bad">failed</span> : <Nothing />;
   const stop = async () => {
     if (!window.confirm(`Stop the network of ${student.name}? Its programs end; files are kept.`)) return;
     setIsStopping(true);
+    onProblem("");
     try {
-      await fetch(`/api/class/stop/${encodeURIComponent(student.name)}`, { method: "POST" });
+      await request(`/api/class/stop/${encodeURIComponent(student.name)}`, { method: "POST" });
+    } catch (error) {
+      onProblem(`The network of ${student.name} was not stopped: ${errorText(error)}.`);
     } finally {
       setIsStopping(false);
       onChanged();

@@ -18,6 +18,7 @@ const COLUMNS: readonly [Column, string][] = [
 /** All students of the class. It refreshes by itself. */
 export function TeacherPage() {
   const { state, problem, refresh } = useClass();
+  const [stopProblem, setStopProblem] = useState("");
   const [words, setWords] = useState("");
   const [order, setOrder] = useState<{ column: Column; isDescending: boolean }>({ column: "name", isDescending: false });
   const sortBy = (column: Column) =>
@@ -38,7 +39,7 @@ export function TeacherPage() {
         </span>
       </header>
       <p className="class-problem" role="status">
-        {problem}
+        {problem || stopProblem}
       </p>
       <main>
         {state && (
@@ -57,7 +58,7 @@ export function TeacherPage() {
               </tr>
             </thead>
             {students.map((student) => (
-              <StudentLines key={student.name} student={student} nowS={state.now_s} columns={COLUMNS.length} onChanged={refresh} />
+              <StudentLines key={student.name} student={student} nowS={state.now_s} columns={COLUMNS.length} onChanged={refresh} onProblem={setStopProblem} />
             ))}
           </table>
         )}
