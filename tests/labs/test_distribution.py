@@ -80,6 +80,7 @@ def test_texts_and_missing_numbers_are_left_out() -> None:
     [
         ("9.5", (9.4, 9.4), "same", 1.0),
         ("about 9.5", (9.0, 9.4, 9.5, 9.6, 20.0), "within", 0.5),
+        ("approximately 9.5", (9.0, 9.4, 9.5, 9.6, 20.0), "within", 0.5),
         ("9.5", (9.6, 9.7, 9.8), "band only", 0.0),
         ("9.5 (icmp_seq 3, 6 are missing)", (9.4, 9.6), "within", 0.5),
         ("not given", (9.6, 9.7, 9.8), "band only", None),

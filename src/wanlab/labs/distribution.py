@@ -31,7 +31,9 @@ SAME: all seeds give one value. WITHIN: it is in the central 95 % of the seeds' 
 not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
 """
 # A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
-_NUMBER = re.compile(r"(?:about |near |~)?(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?: \(.*\))?")
+_NUMBER = re.compile(
+    r"(?:about |approximately |near |~)?(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?: \(.*\))?"
+)
 Key = tuple[str, int, int]
 """The part of the unit (steps, solution), the step's number, and the index among its figures."""
 
