@@ -86,6 +86,16 @@ def test_an_interval_across_the_end_of_a_band_is_marked(unit: GalleryUnit) -> No
     assert near.words == "above the band, but the interval reaches into it"
 
 
+def test_an_interval_across_an_impossible_value_is_certain(unit: GalleryUnit) -> None:
+    prediction = replace(unit.predictions[0], low=0, high=30)
+    low = judge(replace(unit, predictions=(prediction,)), measured(ms(2, 5), ms(40)))
+    assert low.predictions[0].is_certain
+    high = judge(replace(unit, predictions=(prediction,)), measured(ms(29, 5), ms(40)))
+    assert not high.predictions[0].is_certain
+    bounded = measured(Estimate(29, 5, "ms", most=30), ms(40))
+    assert judge(replace(unit, predictions=(prediction,)), bounded).predictions[0].is_certain
+
+
 def test_a_mean_just_outside_a_band_is_not_rounded_into_it(unit: GalleryUnit) -> None:
     shown = [
         judge(unit, measured(ms(mean, 3), ms(40))).predictions[0].measured_text
@@ -104,7 +114,7 @@ def test_a_judgement_counts_the_predictions_that_hold(unit: GalleryUnit) -> None
 
 
 def test_a_measurement_is_read_back_as_it_was_written(unit: GalleryUnit, tmp_path: Path) -> None:
-    written = measured(ms(20.5, 0.25), ms(40))
+    written = measured(Estimate(20.5, 0.25, "ms", most=50), ms(40))
     path = tmp_path / "round-trip.json"
     path.write_text(written.to_json())
     assert read_measurement(path) == written

@@ -54,13 +54,16 @@ class JudgedPrediction:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the whole confidence interval is on the same side of the band's ends."""
+        """Whether the whole confidence interval is on the same side of the band's ends.
+
+        An end that the quantity cannot pass does not count: 0, or the highest possible value.
+        """
         if self.measured is None or self.measured.half is None:
             return self.measured is not None
         low = self.measured.mean - self.measured.half
         high = self.measured.mean + self.measured.half
-        band = self.prediction
-        return not any(low < end < high for end in (band.low, band.high))
+        ends = {self.prediction.low, self.prediction.high} - {0, self.measured.most}
+        return not any(low < end < high for end in ends)
 
     @property
     def words(self) -> str:

@@ -18,18 +18,21 @@ from wanlab.run.design import Value
 from wanlab.sweep.result_set import group_by_parameters
 
 FILE = "measured.json"
+ROUNDING_ERROR = 1e-12
+"""The relative error of a mean of equal numbers: a narrower interval means that the seeds agree."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """The mean of a metric over the seeds, and half the width of its 95 % confidence interval.
 
-    One seed has no interval: `half` is None.
+    One seed has no interval: `half` is None. `most` is the highest possible value, if there is one.
     """
 
     mean: float
     half: float | None
     unit: str
+    most: float | None = None
 
     def __str__(self) -> str:
         return self.text()
@@ -89,7 +92,11 @@ class MeasuredFigure:
         return None
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        fields = asdict(self)
+        for estimate in (each for point in fields["points"] for each in point["metrics"].values()):
+            if estimate["most"] is None:
+                del estimate["most"]
+        return json.dumps(fields, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def measurement_of(
@@ -108,10 +115,16 @@ def measurement_of(
         units = {name: metric.unit for each in group for name, metric in each.metrics.items()}
         metrics = {}
         for name, metric_unit in units.items():
-            known = [each.metrics[name].value for each in group if name in each.metrics]
-            mean, half = interval(known)
+            known = [each.metrics[name] for each in group if name in each.metrics]
+            mean, half = interval([metric.value for metric in known])
+            if half < ROUNDING_ERROR * abs(mean):
+                half = 0.0
+            bounds = {metric.most for metric in known}
             metrics[name] = Estimate(
-                _rounded(mean), None if math.isnan(half) else _rounded(half), metric_unit
+                _rounded(mean),
+                None if math.isnan(half) else _rounded(half),
+                metric_unit,
+                bounds.pop() if len(bounds) == 1 else None,
             )
         points.append(MeasuredPoint(dict(zip(names, values, strict=True)), metrics))
     provenance = results.results[0].record.provenance if results.results else None

@@ -39,11 +39,11 @@ INTRODUCTION = """\
 # The gallery: published figures, run again
 
 How far do published results hold on today's Linux? `wanlab reproduce run NAME` repeats a published
-figure on your computer and compares it with the publication. Each figure has a folder in
-{units} with the experiment, the published points
-and predictions. A prediction states a quantity and a *band*, the range that counts as agreement. The
-bands and their reasons were written down before the first run. A band may be wider than the
-published range; the figure's page says why. The verdict is computed from the predictions:
+figure on your computer and compares it with the publication. Each figure has a folder in {units}
+with the experiment, the published points and predictions. A prediction states a quantity and a
+*band*, the range that counts as agreement. The bands and their reasons were written down before the
+first run, or the figure's page says what was known by then. A band may be wider than the published
+range; the page says why. The verdict is computed from the predictions:
 
 * **agrees**: for every prediction, the mean over the seeds is in the band.
 * **differs because**: for some predictions, the mean is outside the band, and the figure's page
@@ -51,20 +51,21 @@ published range; the figure's page says why. The verdict is computed from the pr
 * **not reproduced**: for some predictions, the mean is outside the band and we do not know why, or
   runs failed.
 
-Only the means decide. ± is half the 95 % confidence interval over the seeds (Student's t; with two
-seeds, it is nine times their standard deviation); *all seeds* means that they give the same value.
-If an end of the band lies inside this interval, other seeds might lead to another verdict.
+Only the means decide. ± is half the 95 % confidence interval over the seeds (Student's t). With two
+seeds, it is nine times their standard deviation. *all seeds* means that all seeds give the same
+value. If an end of the band lies inside this interval, other seeds might lead to another verdict.
 
-Each experiment has two designs, which are sets of parameter values and a number of seeds.
+Each experiment has two designs. A design is a set of parameter values and a number of seeds.
 `wanlab reproduce run NAME` runs the *quick* one, and with `--full` the *full* one, which has more
 seeds, mostly longer runs, and often more parameter values. `wanlab reproduce show NAME` prints the
 predictions before you run a figure.
 
 The table shows the first prediction of each figure, measured with the quick design, and in brackets
 how many of its predictions hold. *quick* and *full* are the processor times of the two designs; on
-two idle cores, a design takes half that real time. If a full design was run, its time is *measured* and
-its verdict stands beside the time. Otherwise the time is *estimated* from that of the quick design,
-in proportion to the number of runs, their network time and their rate.
+two idle cores, a design takes half that real time. If a full design was run, its time is *measured*
+and its verdict stands beside the time. (The time is missing if some of the runs came from the
+cache.) Otherwise the time is *estimated* from that of the quick design, in proportion to the number
+of runs, their network time and their rate.
 
 {table}
 
@@ -86,7 +87,7 @@ docs/gallery` (with `--full` for the full designs) and then `wanlab reproduce re
 CAPTION = (
     "Dots: means over the seeds. Shaded areas and error bars: their 95 % confidence intervals. On a"
     " logarithmic axis, an interval that includes 0 is drawn down to the axis. Open squares: published"
-    " values, whose origin is given below."
+    " values, or values for comparison where nothing was published; their origin is given below."
 )
 
 
@@ -277,7 +278,8 @@ def _full_section(
     )
     yield from _predictions(judgement)
     if judgement.causes:
-        yield "\nWhy it differs:\n"
+        some = any(not (one.holds or one.prediction.cause) for one in judgement.predictions)
+        yield f"\n{'Known causes' if some else 'Why it differs'}:\n"
         yield from (f"* {cause}" for cause in judgement.causes)
 
 
