@@ -157,8 +157,8 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         *_verdicts(sums, beyond_band),
         "",
         _filled(
-            "With fewer than 40 seeds, the central 95 % are almost the range from the lowest to the "
-            "highest value. With few seeds, this range is too narrow, so *outside* and *band only* "
+            "With fewer than 40 seeds, the central 95 % is almost the whole range from the lowest to "
+            "the highest value. With few seeds, this range is too narrow, so *outside* and *band only* "
             "occur too often."
         ),
         "",
@@ -187,7 +187,7 @@ def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
         _item(
             f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
             f"{beyond_band} of these values {'is' if beyond_band == 1 else 'are'} outside the manual's "
-            "band; the unit's section below says why."
+            "band; the units' sections below say why."
         ),
         _item(
             f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
@@ -195,7 +195,7 @@ def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
         ),
         _item(
             f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
-            "the manual gives no single number, but its band overlaps them."
+            "the manual gives no single number, but its band overlaps the central 95 %."
         ),
         _item(
             f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "
