@@ -74,6 +74,6 @@ def test_errors_can_be_sent_to_another_process(error: WanlabError) -> None:
 
 def test_a_typing_error_gets_a_suggestion() -> None:
     assert did_you_mean("fq_codell", ["fifo", "fq_codel"]) == "did you mean fq_codel?"
-    assert did_you_mean("xyz", ["fifo", "red"]) == "known here: fifo, red"
+    assert did_you_mean("xyz", ["fifo", "red"]) == "choose from: fifo, red"
     assert did_you_mean("xyz", []) == "there are none"
     assert did_you_mean("xyz", map(str, range(30))).endswith("18, 19, ...")

@@ -120,7 +120,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not words:
         return "there are none"
     listed = words if len(words) <= MAX_WORDS_IN_HINT else [*words[:MAX_WORDS_IN_HINT], "..."]
-    return f"known here: {', '.join(listed)}"
+    return f"choose from: {', '.join(listed)}"
 
 
 MAX_WORDS_IN_HINT = 20

@@ -5,7 +5,7 @@ A reader asks for each field by name and kind:
     fields = Fields(data, "", problems)
     name = fields.text("name")              # None if it is missing
     rate = fields.parsed("rate", as_rate)
-    fields.refuse_rest()                    # "colour" is not known here (did you mean color?)
+    fields.refuse_rest()                    # unknown field "colour" (did you mean color?)
 
 A field that is missing or of the wrong kind becomes a problem, and reading goes on without it, so
 that one pass over a file finds all of its mistakes. Afterwards a reader keeps the fields that it has
@@ -101,7 +101,7 @@ class Fields:
         value = self.value(key)
         if isinstance(value, str):
             return value or None
-        self._refuse_unless_missing(key, "a text")
+        self._refuse_unless_missing(key, "a string")
         return None
 
     def text_of_file(self, key: str) -> str | None:
@@ -110,7 +110,10 @@ class Fields:
         if name is None:
             return None
         if self.problems.folder is None and not name.startswith("/"):
-            self.problem(key, f'"{name}" is a relative path, but this text is not in a file')
+            self.problem(
+                key,
+                f'"{name}" is a relative path, but this input is not in a file; use an absolute path',
+            )
             return None
         path = (self.problems.folder or Path()) / name
         try:
@@ -196,7 +199,7 @@ class Fields:
             if isinstance(value, str):
                 texts.append(value)
             else:
-                self.problems.add(path, f"{describe(value)} is not a text")
+                self.problems.add(path, f"{describe(value)} is not a string")
         return tuple(texts)
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -208,7 +211,7 @@ class Fields:
                 if isinstance(item, str) or _is_number(item):
                     words.append(str(item))
                 else:
-                    self.problems.add(path, f"{describe(item)} is not a text")
+                    self.problems.add(path, f"{describe(item)} is not a string")
             return tuple(words)
         word = self.word(key)
         return () if word is None else (word,)
@@ -229,7 +232,7 @@ class Fields:
         """Report every field that has not been requested."""
         for key in self.rest():
             hint = did_you_mean(str(key), sorted(self._requested))
-            self.problem(key, f'"{key}" is not known here', hint)
+            self.problem(key, f'unknown field "{key}"', hint)
 
     def _refuse_unless_missing(self, key: str, kind: str) -> None:
         value = self._data.get(key)

@@ -131,7 +131,9 @@ _SIZE = _Dimension(
     advice='write it in bytes, as in "64KiB": B, KB, KiB, MB, MiB, GB, GiB',
 )
 
-_FRACTION_ADVICE = 'write a percentage from 0 to 100, as in "1%", or a number from 0 to 1'
+_FRACTION_ADVICE = (
+    'write a percentage from 0 to 100, as in "1%"; in Python and YAML also a number from 0 to 1'
+)
 _PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,400})?)\s*%\s*")
 
 

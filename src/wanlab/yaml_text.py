@@ -53,10 +53,10 @@ def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        what = f"this is not YAML: {error.problem or error.context}"
+        what = f"cannot read this YAML: {error.problem or error.context}"
         raise InputError([Problem(position, what)], file) from None
     except yaml.YAMLError as error:
-        what = f"this is not YAML: {str(error).splitlines()[0]}"
+        what = f"cannot read this YAML: {str(error).splitlines()[0]}"
         raise InputError([Problem("", what)], file) from None
     except (RecursionError, ValueError) as error:
         raise InputError([Problem("", f"cannot read this YAML: {error}")], file) from None
@@ -113,7 +113,7 @@ class _RefusesReferences(Composer):
         if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]
             mark = self.peek_event().start_mark  # type: ignore[attr-defined]
             raise yaml.MarkedYAMLError(
-                problem="references (*name) are not used here", problem_mark=mark
+                problem="aliases (*name) are not allowed here", problem_mark=mark
             )
         return super().compose_node(parent, index)
 
@@ -179,7 +179,7 @@ class _Parser:
         self.lines.setdefault(path, node.start_mark.line + 1)
         if node.tag.removeprefix(_STANDARD) not in (*_MEANINGS, "str", "seq", "map"):
             raise yaml.MarkedYAMLError(
-                problem=f"the tag {node.tag} is not used here", problem_mark=node.start_mark
+                problem=f"the tag {node.tag} is not allowed here", problem_mark=node.start_mark
             )
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)

@@ -65,7 +65,7 @@ def test_an_interface_of_the_computer_is_refused_with_the_reason() -> None:
         Network(with_hosts(host), machine="embedded")
     assert str(caught.value) == (
         "host h1: the computer's interface eth9 cannot join a network on wanlab's own kernel "
-        '(leave it out, or run on the computer\'s kernel, as root: machine="native")'
+        '(leave it out, or run on the computer\'s kernel, as root: --machine native (machine="native"))'
     )
 
 

@@ -163,7 +163,7 @@ def test_an_impossible_rewind_is_refused(tmp_path: Path) -> None:
         network.rewind("0s")
     with make(tmp_path / "work", session=True) as network:
         network.run_until("1s")
-        with pytest.raises(CommandError, match="2s is not an instant of this session"):
+        with pytest.raises(CommandError, match="2s is outside this session"):
             network.rewind("2s")
 
 

@@ -32,10 +32,10 @@ MANY_TOLD = """\
 wanlab: many.yaml: 5 problems
   line 6 (links[0].rate): the rate "-5Mbps" is negative (write it in bits per second, as in "10Mbps": \
 bps, kbps, Mbps, Gbps, Tbps)
-  line 6 (links[0].queue): the queue "fq_coddel" is not known (did you mean fq_codel?)
+  line 6 (links[0].queue): unknown queue "fq_coddel" (did you mean fq_codel?)
   line 6 (links[0].queue): a queue has no effect on a link without a rate (add a rate, or leave the \
 queue out)
-  line 7 (links[1]): there is no node "s9" (known here: h1, s1)
+  line 7 (links[1]): there is no node "s9" (choose from: h1, s1)
   line 3 (nodes[1]): the name "h1" is taken by another node, host h1 (give each node its own name)
 """
 DAMAGED = '{"hosts": [\n  {"opts": {}\n  "x": 1}]}'
@@ -68,21 +68,24 @@ CASES = {
     "plan list.mn": "wanlab: list.mn: a list is not a mapping of fields\n",
     "plan empty.mn": "wanlab: empty.mn: line 1, column 1: this is not JSON: expecting value\n",
     "plan binary.mn": "wanlab: binary.mn: byte 0: this is not UTF-8 text (is it a topology?)\n",
-    "plan broken.yaml": "wanlab: broken.yaml: line 2, column 1: this is not YAML: ",
+    "plan broken.yaml": "wanlab: broken.yaml: line 2, column 1: cannot read this YAML: ",
     "plan missing.mn": "wanlab: cannot read missing.mn: No such file or directory\n",
-    "plan singel,3": 'wanlab: the shape "singel" is not known (did you mean single?)\n',
+    "plan singel,3": 'wanlab: unknown shape "singel" (did you mean single?)\n',
     "plan single,x": 'wanlab: "x" in "single,x" is not a whole number (as in k=3)\n',
     "plan single,2 --wire copper": "wanlab: --wire copper: unknown value (use one of: mtu, gso)\n",
     "plan dumbbell,rate=-5Mbps": 'wanlab: link s1-s2: rate: the rate "-5Mbps" is negative (',
     "exec --topo single,2 --node h9 -- true": (
-        'wanlab: there is no node "h9" (known here: h1, h2, s1)\n'
+        'wanlab: there is no node "h9" (choose from: h1, h2, s1)\n'
     ),
     "exec --clock sun -- true": (
         "wanlab: --clock sun: unknown value (use one of: virtual, real)\n"
     ),
     "lab run 14 --clock sun": "wanlab: --clock sun: unknown value (use one of: virtual, real)\n",
     "lab run 99": "wanlab: there is no unit 99 here (did you mean 9?)\n",
-    "lab run x": "wanlab: there is no unit 'x' (as in 6, ex3 or prob1; see: wanlab lab list)\n",
+    "lab run x": (
+        "wanlab: there is no unit 'x' "
+        "(units are called 6, ex3 or prob1, for example; see: wanlab lab list)\n"
+    ),
 }
 
 
@@ -269,7 +272,7 @@ def test_a_read_only_working_folder_is_reported(read_only_folder: Path) -> None:
     network = Network(Topology(), folder=read_only_folder)
     assert error_in_a_child(respect_permissions, network.start) == (
         f"working folder {read_only_folder}: no permission to write "
-        "(run wanlab in a folder of your own)"
+        "(run wanlab in a folder that you can write to)"
     )
 
 

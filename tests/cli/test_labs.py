@@ -146,7 +146,7 @@ def test_distributions_need_a_table(wanlab: Any) -> None:
 
 def test_several_seeds_need_a_single_unit(wanlab: Any) -> None:
     ran = wanlab("lab", "run", "1", "2", "--seeds", "3")
-    assert (ran.status, "--seeds takes one unit" in ran.errors) == (1, True)
+    assert (ran.status, "--seeds works with a single unit only" in ran.errors) == (1, True)
 
 
 @pytest.mark.machine
@@ -192,7 +192,10 @@ def test_a_lab_starts_at_a_step_with_all_earlier_ones_done(wanlab: Any) -> None:
     [
         ("99", "Lab 16: Random Early Detection has no step 99 (its steps are 1 to 57; see: "),
         ("0", "has no step 0"),
-        ("22", "step 22 comes while the command of step 20 waits for Enter (start at step 20, or"),
+        (
+            "22",
+            "at step 22, the command of step 20 is still waiting for Enter (start at step 20, or",
+        ),
     ],
 )
 def test_a_lab_does_not_start_at_a_wrong_step(wanlab: Any, at: str, message: str) -> None:

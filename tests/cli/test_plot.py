@@ -161,7 +161,7 @@ def test_records_with_equal_names_are_labelled_with_their_folders(
         make(folder / run / "1-bdp")
     draw("monday/1-bdp", "tuesday/1-bdp", what="throughput")
     assert legend(drawn["figure"], 0) == ["monday-1-bdp", "tuesday-1-bdp"]
-    with pytest.raises(WanlabError, match="given twice"):
+    with pytest.raises(WanlabError, match="named twice"):
         draw("1-bdp", "./1-bdp")
 
 

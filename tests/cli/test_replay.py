@@ -70,7 +70,7 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
     data = session.read_bytes()
     lines = data.splitlines(keepends=True)
     wrong = {
-        "none": (b"", "has no whole line"),
+        "none": (b"", "has no complete line"),
         "edited": (data.replace(b"hello", b"howdy"), "has been changed"),
         "text": (b"hello\n", "is not a session file"),
         "newer": (

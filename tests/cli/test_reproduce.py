@@ -40,7 +40,7 @@ def test_a_figure_is_shown_before_it_is_run(wanlab: Any) -> None:
     assert max(len(line) for line in prose if "wanlab sweep" not in line) <= 120
     assert "* loss 1%, algorithm bbr: 94.7 (link bandwidth times" in ran.output.decode()
     ran = wanlab("reproduce", "show", "nothing")
-    assert (ran.status, 'the gallery has no "nothing"' in ran.errors) == (1, True)
+    assert (ran.status, 'the gallery has no figure "nothing"' in ran.errors) == (1, True)
 
 
 @pytest.mark.long

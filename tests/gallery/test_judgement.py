@@ -152,12 +152,12 @@ def test_every_mistake_in_a_unit_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(GalleryUnitError) as caught:
         read(folder)
     message = str(caught.value)
-    for part in ("a band is [low, high]", '"title" is missing', '"headline" is not known here'):
+    for part in ("a band is [low, high]", '"title" is missing', 'unknown field "headline"'):
         assert part in message
     assert "there is no wrong.py" in message
 
 
 def test_the_error_for_an_unknown_unit_suggests_the_nearest_one() -> None:
-    with pytest.raises(WanlabError, match='the gallery has no "round-tripp"') as caught:
+    with pytest.raises(WanlabError, match='the gallery has no figure "round-tripp"') as caught:
         find("round-tripp", UNITS)
     assert "did you mean round-trip" in str(caught.value)

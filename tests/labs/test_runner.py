@@ -185,7 +185,7 @@ def test_a_terminal_works_whatever_is_typed(unit: Unit, tmp_path: Path) -> None:
     assert "it was there" in said[6]
     assert "after" in said[7]
     assert said[9] == "/home/admin\n"
-    assert outcomes[9].problems == ["there is no terminal h9 (known here: h1, h2, s1)"]
+    assert outcomes[9].problems == ["there is no terminal h9 (choose from: h1, h2, s1)"]
     assert [o.problems for o in outcomes[:9]] == [[]] * 9
     assert (tmp_path / "home" / "a.txt").read_text() == "hello $HOME\n"
     assert outcomes[4].seconds == pytest.approx(1, abs=1e-3)

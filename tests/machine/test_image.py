@@ -129,7 +129,7 @@ def test_an_unknown_kernel_is_refused_with_the_known_ones(cache: Path, recipe: P
     assert caught.value.hint == "did you mean bbr3?"
     with pytest.raises(RequirementError) as caught:
         find_image("x")
-    assert caught.value.hint == "known here: 6.12, 7.3, bbr3"
+    assert caught.value.hint == "choose from: 6.12, 7.3, bbr3"
 
 
 def test_a_kernel_that_cannot_be_built_is_an_error(

@@ -115,12 +115,20 @@ def test_changing_the_design_in_the_file_keeps_finished_runs_valid(tmp_path: Pat
         ("until: ping", "duration: 1s\nuntil: ping", "when a run ends"),
         ("ping.ping.mean_ms", "ping.ping.mean", 'unknown metric "ping.mean"'),
         ("ping.ping.mean_ms", "mean(tcp)", "unknown metric"),
-        ("metrics:", "metric:", r'line 13 \(metric\): "metric" is not known.*did you mean metrics'),
+        (
+            "metrics:",
+            "metric:",
+            r'line 13 \(metric\): unknown field "metric".*did you mean metrics',
+        ),
         ("  mean:", "  delay:", "delay is the name of a parameter and of a metric"),
         ("delay: [5ms, 10ms]", "dely: [5ms]", "no parameter 'dely'"),
         ("lines mean over delay", "line mean over delay", "did you mean lines"),
         ("{rate: rate, delay: delay}", "{rate: rate}", "bdp must name two parameters"),
-        ("on: h1, at", "att: 1s, on: h1, at", r'line 10 \(programs\[0\].att\): "att" is not known'),
+        (
+            "on: h1, at",
+            "att: 1s, on: h1, at",
+            r'line 10 \(programs\[0\].att\): unknown field "att"',
+        ),
     ],
 )
 def test_a_mistake_in_a_file_is_reported(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -173,7 +181,7 @@ def test_a_metric_is_read_from_a_table(text: str, expected: Metric) -> None:
         ("mean(tpc.rtt_us)", "did you mean tcp"),
         ("mean(tcp.rt_us)", "did you mean rtt_us"),
         ("mean(tcp.rtt_us, node=c)", "has no values of node c"),
-        ("mean(tcp.node)", "holds texts"),
+        ("mean(tcp.node)", "holds text,"),
         ("flow.seconds", "no program 'flow'"),
     ],
 )

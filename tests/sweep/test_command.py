@@ -83,7 +83,7 @@ def test_the_log_explains_why_nothing_runs(
     [
         (LOSSES, ["los=1%"], [], r"no parameter 'los' \(did you mean loss\?\)"),
         (LOSSES, ["count=many"], [], "count=many: count must be an int"),
-        (LOSSES, ["loss"], [], '"loss" has no value'),
+        (LOSSES, ["loss"], [], '"loss" is not NAME=VALUE'),
         (LOSSES, [], ["lines lost over los"], "no parameter 'los'"),
         (LOSSES, [], ["pie lost over loss"], "is not a figure"),
         ("nothing.py", [], [], "there is no file"),

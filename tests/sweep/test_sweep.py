@@ -273,7 +273,7 @@ def test_a_key_depends_on_parameters_seed_kernel_and_programs() -> None:
     assert key_of(one, 1) != key_of(other, 1)
     assert one["programs"]["ping"] not in ("", "missing")
     changed: Origin = {**one, "kernel": "0", "programs": {**one["programs"], "iperf3": "0"}}
-    assert differences(one, changed) == ["another kernel", "another iperf3"]
+    assert differences(one, changed) == ["different kernel", "different iperf3"]
 
 
 # -- on a cluster -----------------------------------------------------------------------------------

@@ -52,14 +52,19 @@ def test_ensure_raises_all_problems() -> None:
 @pytest.mark.parametrize(
     ("node", "problem"),
     [
-        (Host(""), '"" cannot be a name (use letters, digits; later also . _ -)'),
+        (
+            Host(""),
+            '"" cannot be a name (use letters and digits, and after the first character also . _ -)',
+        ),
         (
             Host("h 1"),
-            '"h 1" cannot be a name (use letters, digits; later also . _ -, for example h_1)',
+            '"h 1" cannot be a name '
+            "(use letters and digits, and after the first character also . _ -, for example h_1)",
         ),
         (
             Host("../h"),
-            '"../h" cannot be a name (use letters, digits; later also . _ -, for example h)',
+            '"../h" cannot be a name '
+            "(use letters and digits, and after the first character also . _ -, for example h)",
         ),
         (
             Host("a-very-long-name"),
@@ -69,7 +74,7 @@ def test_ensure_raises_all_problems() -> None:
         (Host("h1", ip="10.0.0.300"), '"10.0.0.300" is not an IP address (as in "10.0.0.1/8")'),
         (
             Host("h1", ip="10.0.0.0/8"),
-            "10.0.0.0/8 is the address of the network (as in 10.0.0.1)",
+            "10.0.0.0/8 is the network address (as in 10.0.0.1)",
         ),
         (
             Host("h1", ip="10.255.255.255/8"),
@@ -99,7 +104,8 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Host("h1", external_interfaces=("eth 0",)),
-            '"eth 0" cannot be a name (use letters, digits; later also . _ -, for example eth_0)',
+            '"eth 0" cannot be a name '
+            "(use letters and digits, and after the first character also . _ -, for example eth_0)",
         ),
         (
             Host("h1", private_directories=(("/", None),)),
@@ -117,9 +123,9 @@ def test_ensure_raises_all_problems() -> None:
         (Host("h1", cpu=2.0), "a CPU share cannot be 2.0 (it must be more than 0, at most 1)"),
         (
             Host("h1", scheduler="cf"),
-            'the scheduler "cf" is not known (did you mean cfs?)',
+            'unknown scheduler "cf" (did you mean cfs?)',
         ),
-        (Switch("s1", kind="brige"), 'the kind "brige" is not known (did you mean bridge?)'),
+        (Switch("s1", kind="brige"), 'unknown kind "brige" (did you mean bridge?)'),
         (
             Switch("s1", dpid="xyz"),
             '"xyz" is not a datapath ID (1 to 16 hexadecimal digits)',
@@ -138,11 +144,11 @@ def test_ensure_raises_all_problems() -> None:
         ),
         (
             Switch("s1", kind="ovs", protocols=("OpenFlow3",)),
-            'the protocols "OpenFlow3" is not known (did you mean OpenFlow13?)',
+            'unknown protocols "OpenFlow3" (did you mean OpenFlow13?)',
         ),
         (
             Switch("s1", kind="ovs", fail_mode="open"),
-            'the fail_mode "open" is not known (known here: secure, standalone)',
+            'unknown fail_mode "open" (choose from: secure, standalone)',
         ),
         (
             Switch("s1", kind="ovs", vlan_filtering=True),
@@ -287,7 +293,7 @@ def test_a_controller_carries_no_traffic() -> None:
         ({"reorder_fraction": 0.1}, "reorder has no effect without delay (give both, or neither)"),
         (
             {"delay_ns": 9, "jitter_ns": 5, "distribution": "norml"},
-            'the distribution "norml" is not known (did you mean normal?)',
+            'unknown distribution "norml" (did you mean normal?)',
         ),
         (
             {"queue": Queue("fq_codel")},
@@ -295,7 +301,7 @@ def test_a_controller_carries_no_traffic() -> None:
         ),
         (
             {"rate_bps": 9000, "queue": Queue("fq_codell")},
-            'the queue "fq_codell" is not known (did you mean fq_codel?)',
+            'unknown queue "fq_codell" (did you mean fq_codel?)',
         ),
         (
             {"rate_bps": 9000, "queue": Queue(limit_bytes=-1)},
@@ -402,7 +408,7 @@ def test_a_network_too_small_for_its_hosts_is_a_problem() -> None:
     assert [str(problem) for problem in check(small)] == [
         (
             "host h3: 10.0.0.0/30 has no address for host number 3 "
-            "(give the topology a wider ip_base, or the host its own ip)"
+            "(give the topology a larger ip_base, or the host its own ip)"
         )
     ]
 

@@ -33,7 +33,9 @@ def test_the_extension_of_a_file_decides_its_format(tmp_path: Path, ending: str)
 def test_an_unknown_extension_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WanlabError) as caught:
         save(shapes.minimal(), tmp_path / "a.txt")
-    assert caught.value.hint == "it may end in .mn, .json, .yaml, .yml, .py, .svg, .pdf"
+    assert (
+        caught.value.hint == "its name must end in one of: .mn, .json, .yaml, .yml, .py, .svg, .pdf"
+    )
 
 
 @pytest.mark.long

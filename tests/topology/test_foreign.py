@@ -207,7 +207,7 @@ def test_a_portable_project_is_read_with_its_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
-        ("x.clab.yml", "topology: [", "this is not YAML"),
+        ("x.clab.yml", "topology: [", "cannot read this YAML"),
         ("x.clab.yml", "name: x\n", 'it lacks "topology"'),
         ("x.clab.yml", "topology: {nodes: {{ range 3 }}}", "is a Go template"),
         ("x.gns3", "{", "is not a project of GNS3"),

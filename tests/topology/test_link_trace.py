@@ -32,8 +32,8 @@ def test_a_trace_knows_its_capacity() -> None:
         ("1\n\n2\n", 'line 2: "" is not a time in ms'),
         ("1\n-2\n", 'line 2: "-2" is not a time in ms'),
         ("5\n4\n", "line 2: 4 is less than 5 in the line above"),
-        ("0\n0\n", "has no opportunity after time 0"),
-        ("", "has no opportunity after time 0"),
+        ("0\n0\n", "has no delivery opportunity after time 0"),
+        ("", "has no delivery opportunity after time 0"),
         ("4294967296\n", "line 1"),
     ],
 )

@@ -109,7 +109,7 @@ def test_shapes_are_specified_as_in_mininet(text: str, topology: Topology) -> No
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("singel,4", 'the shape "singel" is not known (did you mean single?)'),
+        ("singel,4", 'unknown shape "singel" (did you mean single?)'),
         ("tree,depth=x", '"x" in "tree,depth=x" is not a whole number (as in depth=3)'),
         ("single,-1", '"-1" in "single,-1" is not a whole number (as in k=3)'),
         ("torus", '"torus" lacks x and y (as in torus,3,3)'),

@@ -105,12 +105,13 @@ def test_yaml_describes_switches_completely() -> None:
         ),
         (
             '{switch: s1, kind: ovs, netflow: {target: "1.1.1.1:1", header: 9}}',
-            'line 2 (nodes[0].netflow.header): "header" is not known here '
-            "(known here: add_id, target, timeout_s)",
+            'line 2 (nodes[0].netflow.header): unknown field "header" '
+            "(choose from: add_id, target, timeout_s)",
         ),
         (
             "{router: r1, frr_file: r1.conf}",
-            'line 2 (nodes[0].frr_file): "r1.conf" is a relative path, but this text is not in a file',
+            'line 2 (nodes[0].frr_file): "r1.conf" is a relative path, '
+            "but this input is not in a file; use an absolute path",
         ),
         (
             "{router: r1, frr_file: /nowhere/r1.conf}",

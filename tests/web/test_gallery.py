@@ -29,7 +29,7 @@ def test_the_gallery_lists_figures_with_their_measurements(tmp_path: Path) -> No
 
 
 def test_one_figure_runs_at_a_time_and_can_be_cancelled(client: WebClient) -> None:
-    with pytest.raises(RefusedCommandError, match='the gallery has no "bbr"'):
+    with pytest.raises(RefusedCommandError, match='the gallery has no figure "bbr"'):
         client.do("gallery", action="run", name="bbr")
     client.do("gallery", action="run", name="hystart")
     client.until(lambda: client.state.get("gallery", {}).get("running") == "hystart")

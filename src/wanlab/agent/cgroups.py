@@ -23,7 +23,7 @@ class ControlGroup:
             if cores is not None:
                 _write(f"{self._folder}/cpuset.cpus", cores)
         except OSError as error:
-            raise OSError(f"cannot limit CPU time with control groups here: {error}") from None
+            raise OSError(f"cannot limit CPU time with cgroups here:  {error}") from None
 
     def _make(self, name: str, controllers: str) -> str:
         """Make a group below the root group or, where that is not allowed, below our own.
@@ -54,7 +54,7 @@ def _own_group() -> str:
         for line in file:
             if line.startswith("0::"):
                 return line[3:].strip().rstrip("/")
-    raise OSError("control groups of version 2 are not mounted")
+    raise OSError("cgroup v2 is not mounted")
 
 
 def _write(path: str, text: str) -> None:

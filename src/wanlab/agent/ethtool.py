@@ -54,7 +54,7 @@ def set_offloads(interface: str, features: dict[str, bool]) -> None:
     for valid, requested in words:
         request += struct.pack("=II", valid, requested)
     if _ethtool(interface, request) & ETHTOOL_F_UNSUPPORTED:
-        raise OSError(f"{interface} cannot switch {' '.join(features)}")
+        raise OSError(f"{interface} does not support changing {' '.join(features)}")
 
 
 def set_wire(interface: str) -> None:

@@ -115,8 +115,8 @@ def _check_bridge_exists(bridge: str) -> None:
         _socket.if_nametoindex(bridge)
     except OSError:
         raise OSError(
-            f"Open vSwitch could not make {bridge}: this kernel lacks its datapath (the module "
-            "openvswitch), or with datapath user /dev/net/tun; the embedded machine has both"
+            f"Open vSwitch could not create {bridge}: this kernel lacks the module openvswitch or, "
+            "with datapath user, /dev/net/tun; the embedded machine has both"
         ) from None
 
 

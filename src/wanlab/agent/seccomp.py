@@ -64,7 +64,7 @@ def restrict() -> None:
     _drop_capabilities()
     program = _filter()
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
-        raise OSError(ctypes.get_errno(), "set the filter of system calls")
+        raise OSError(ctypes.get_errno(), "install the seccomp filter")
 
 
 def _drop_capabilities() -> None:
@@ -90,7 +90,7 @@ def _filter() -> FilterProgram:
     report success: `ip netns exec` mounts a /sys of its own, and works without it.
     """
     if os.uname().machine != "x86_64":
-        raise OSError(errno.ENOSYS, "the filter of system calls is for x86-64")
+        raise OSError(errno.ENOSYS, "the seccomp filter supports only x86-64")
     count = len(REFUSED_CALLS)  # the instructions before the returns: allow, refuse, pretend
     renaming = system.MS_BIND | _MS_MOVE | system.MS_REMOUNT
     return refusing(

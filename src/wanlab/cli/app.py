@@ -50,7 +50,7 @@ app = typer.Typer(
     wanlab sweep buffers.py                        run an experiment with all its parameter values
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
     wanlab reproduce run bbr-loss                  repeat a published figure
-    wanlab doctor                                  check what this computer needs
+    wanlab doctor                                  check whether this computer can run wanlab
 
     A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in
     the machine is virtual: it passes as fast as this computer can compute what happens. With
@@ -98,7 +98,7 @@ def execute(
     node: Annotated[
         str | None,
         node_option(
-            "The host or router to run it on (default: the root namespace, with the switches)."
+            "Run the command on this host or router (default: the root namespace, with the switches)."
         ),
     ] = None,
     machine: Annotated[
@@ -141,8 +141,8 @@ def execute(
     wanlab exec --kernel 7.3 -- uname -r
     wanlab exec --seed 7 -- python3 simulate.py < in.txt > out.txt
 
-    With --topo, the command runs beside the nodes, or in one of them (--node). Each node is a network
-    namespace: `ip netns exec h2 COMMAND` runs another command in h2.
+    With --topo, the command runs in the machine's root namespace, or in a node (--node). Each host or
+    router is a network namespace: `ip netns exec h2 COMMAND` runs another command in h2.
 
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
@@ -214,7 +214,7 @@ def python(
     It runs as root. Without SCRIPT, Python reads standard input. The script can import Mininet's
     modules (from mininet.net import Mininet) and wanlab's. The machine shares the current folder; other
     files that the script writes are lost when the machine ends. sleep(10) takes 10 s of the machine's
-    time. A link is a cable of 1 Gbit/s unless it has a `bw`.
+    time. A link runs at 1 Gbit/s unless it has a `bw`.
 
     \b
     OPTIONS, before the script (defaults in parentheses):
@@ -224,12 +224,12 @@ def python(
       --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
       --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
       --seed NUMBER               seed of all random numbers in the machine (1)
-      --line-rate RATE            speed of a cable (1Gbps)
+      --line-rate RATE            line rate of the ports (1Gbps)
       --memory SIZE               memory of the machine, such as 4GB
       --allow-connect ADDRESS:PORT   let programs connect to this address, such as a controller's
       --session FILE              record all input and output, for: wanlab replay FILE
       --venv FOLDER               virtual environment to use (default: the active one)
-      --strict                    fail, not warn, if something in the script has no effect
+      --strict                    fail instead of warning if something in the script has no effect
 
     Exit status: that of the script.
     """
@@ -335,7 +335,7 @@ app.add_typer(kernel_commands, name="kernel")
 
 @app.command("doctor")
 def doctor(as_json: Json = False) -> None:
-    """Check whether this computer has what machines need.
+    """Check whether this computer can run wanlab.
 
     It lists what is missing, and how to install it.
 

@@ -39,7 +39,7 @@ def web(
         Path | None,
         typer.Option(
             "--class",
-            help="Serve the students in FOLDER/students.csv (with a column name or student).",
+            help="Serve a class: FOLDER/students.csv lists the students in a column `student`.",
             metavar="FOLDER",
             rich_help_panel=CLASS,
         ),

@@ -75,13 +75,16 @@ def capture(
     snaplen: Annotated[
         int,
         typer.Option(
-            "-s", "--snaplen", help="Keep this many bytes of each packet.", metavar="BYTES"
+            "-s", "--snaplen", help="Keep at most this many bytes of each packet.", metavar="BYTES"
         ),
     ] = 262_144,
     count: Annotated[
         int | None,
         number_option(
-            "Keep this many packets; inside a network, then end.", "-c", "--count", min=1
+            "Keep at most this many packets; inside a network, stop after them.",
+            "-c",
+            "--count",
+            min=1,
         ),
     ] = None,
     time: Annotated[

@@ -28,7 +28,7 @@ def read(paths: Sequence[str], *, all_inside: bool = False) -> dict[str, Record]
     expanded = [path for text in paths for path in _expanded(Path(text), all_inside=all_inside)]
     resolved = [path.resolve() for path in expanded]
     if len(set(resolved)) < len(resolved):
-        raise WanlabError("the same record is given twice")
+        raise WanlabError("the same record is named twice; leave one out")
     names = [_parts(path) for path in resolved]
     depth = 1
     while len({name[-depth:] for name in names}) < len(names):

@@ -25,8 +25,8 @@ def run_recipe(arguments: list[str]) -> int:
     program = recipe_program()
     if not program.exists():
         raise RequirementError(
-            "the kernel's recipe is not part of an installed wanlab",
-            "use a checkout of wanlab, which has it in the folder kernel/",
+            "`wanlab kernel` needs the kernel's build files, which an installed wanlab does not have",
+            "run it in a checkout of wanlab, which has them in the folder kernel/",
         )
     recipe = subprocess.Popen([sys.executable, "-c", RUN, str(program.parent), *arguments])
     try:

@@ -41,7 +41,8 @@ def lab_list(as_json: Json = False, units: Units = None) -> None:
 def lab_show(
     unit: UnitName,
     text: Annotated[
-        bool, typer.Option("--text", help="Print its Markdown, for printing or converting.")
+        bool,
+        typer.Option("--text", help="Print the lesson as Markdown, for printing or converting."),
     ] = False,
     hint: Annotated[
         int | None, number_option("Show only this hint; the first one is 1.", min=1)
@@ -51,7 +52,9 @@ def lab_show(
     ] = False,
     instructor: Annotated[
         bool,
-        typer.Option("--instructor", help="Show the instructor's edition: solutions, times."),
+        typer.Option(
+            "--instructor", help="Show the instructor's edition, with solutions and times."
+        ),
     ] = False,
     steps: Annotated[
         bool, typer.Option("--steps", help="List the steps and their numbers, for: lab start --at.")
@@ -200,10 +203,10 @@ def lab_run(
     (course.html and .json; with --seed 2, course-seed2.html) is written next to their reports.
     Ctrl-C ends all of them.
 
-    --seeds N runs the unit with N seeds, the first of which is --seed (default: 1). The table shows
-    for each number of the manual the median and the central 95 % of our values, how many seeds give a
-    value in the accepted range, and what share of the seeds gives less than the manual. All values
-    are kept next to the reports.
+    --seeds N runs the unit with N seeds, the first of which is --seed (default: 1). For each
+    number of the manual, the table shows the median and the central 95 % of the measured values. It
+    also shows how many seeds give a value in the accepted range, and what share of the seeds gives
+    less than the manual. All values are kept next to the reports.
 
     With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
     command resumes. Runs with another version of wanlab, kernel or unit do not count.
@@ -250,7 +253,7 @@ def lab_check(
     script: Annotated[
         Path | None,
         file_option(
-            "Commands for the client's terminal (the root namespace), or steps as in lab.yaml."
+            "Shell commands for the client's terminal (the root namespace), or steps as in lab.yaml."
         ),
     ] = None,
     session: Annotated[
@@ -309,21 +312,27 @@ def lab_hand_in(
     ] = None,
     script: Annotated[
         Path | None,
-        file_option("The commands that solve the unit (default: such as FOLDER/prob1.sh)."),
+        file_option(
+            "The commands that solve the unit (default: UNIT.sh in FOLDER, such as FOLDER/prob1.sh)."
+        ),
     ] = None,
     session: Annotated[
         Path | None, file_option("The session that counts (default: the newest in FOLDER).")
     ] = None,
     output: Annotated[
         Path | None,
-        file_option("The file to write (default: such as prob1-seed1.zip).", "-o", "--output"),
+        file_option(
+            "The file to write (default: UNIT-seedN.zip, such as prob1-seed1.zip).",
+            "-o",
+            "--output",
+        ),
     ] = None,
     units: Units = None,
 ) -> None:
     """Pack your work on a unit into one file for your instructor.
 
     The file has the script, what each terminal showed, and the versions of wanlab and its kernel.
-    Without a script of yours, one is made from the commands that you typed: read it before you submit.
+    If you wrote no script, one is made from the commands that you typed: read it before you hand it in.
     The file also has the newest sessions, which contain your files and everything that you typed.
 
     \b
@@ -350,16 +359,18 @@ def lab_grade(
     seeds: Annotated[Path, file_option("CSV with the columns student and seed.")],
     unit: Annotated[
         list[str] | None,
-        typer.Option(help="Grade this unit (default: all that were handed in).", metavar="UNIT"),
+        typer.Option(
+            help="Grade this unit (repeatable; default: all that were handed in).", metavar="UNIT"
+        ),
     ] = None,
-    jobs: Annotated[int, number_option("Networks in parallel.", "-j", "--jobs", min=1)] = 1,
+    jobs: Annotated[int, number_option("Networks to run in parallel.", "-j", "--jobs", min=1)] = 1,
     replay: Annotated[
         bool,
         typer.Option("--replay", help="Grade the newest session of each hand-in, not its script."),
     ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Grade this student again, and nobody else.", metavar="NAME"),
+        typer.Option(help="Grade only this student, again (repeatable).", metavar="NAME"),
     ] = None,
     due: Annotated[
         str | None,

@@ -147,7 +147,9 @@ def run_seeds(
 
     one_of("clock", clock, CLOCKS)
     if len(names) != 1 or names == [ALL]:
-        raise WanlabError("--seeds takes one unit", "run one after the other")
+        raise WanlabError(
+            "--seeds works with a single unit only", "run the units one after another"
+        )
     unit = catalog.find(names[0])
     ended = ParallelUnits(
         names, jobs=jobs, seeds=seeds, clock=clock, results=results, resumes=True
@@ -209,7 +211,7 @@ def check(
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name, units)
     if not unit.check:
-        raise WanlabError(f"{unit.heading} has no checks")
+        raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
     seed = unit.seed if seed is None else seed
     progress = Progress()
     try:
@@ -241,7 +243,7 @@ def _check_session(
     progress: Progress,
 ) -> report.GradeReport:
     if script is not None:
-        raise WanlabError("--script and --session cannot be used together", "leave one out")
+        raise WanlabError("--script and --session cannot be combined", "leave one out")
     from wanlab.labs import session_work, unit_run
 
     return unit_run.grade_work(

@@ -32,7 +32,7 @@ def run(
 ) -> int:
     """Replay a session; return the exit status."""
     if hands_over and verifies:
-        raise WanlabError("--verify and --continue cannot be used together", "leave one out")
+        raise WanlabError("--verify and --continue cannot be combined", "leave one out")
     session = read_session(file)
     until_ns = None if until is None else parse_time(until)
     _report_differences(session, folder)
@@ -143,14 +143,14 @@ def _continue(network: Network, session: RecordedSession) -> int:
         if not running:
             raise WanlabError(
                 f"no program of the session was running at {_seconds(network.now_ns)}",
-                "choose an earlier instant with --until",
+                "choose an earlier time with --until",
             )
         in_terminals = [process for process in running if process.has_terminal]
         process = (in_terminals or running)[-1]
         terminal: tuple[int, int] | None = options.get("terminal")
         if process.has_terminal and terminal is None:
             raise WanlabError(
-                "the session's program ran in a terminal", "run this command in a terminal"
+                "the recorded program needs a terminal", "run this command in a terminal"
             )
         on_output = options["on_output"]
         on_output(process.output_bytes)

@@ -14,7 +14,9 @@ def replay(
     file: Annotated[Path, typer.Argument(help="The session file, or a hand-in.", metavar="FILE")],
     until: Annotated[
         str | None,
-        typer.Option(help="Stop when the network's clock shows TIME: 12.5s.", metavar="TIME"),
+        typer.Option(
+            help="Stop when the network's clock shows TIME, such as 12.5s.", metavar="TIME"
+        ),
     ] = None,
     hands_over: Annotated[
         bool,
@@ -22,7 +24,7 @@ def replay(
     ] = False,
     verifies: Annotated[
         bool,
-        typer.Option("--verify", help="Print only whether everything equals the recording."),
+        typer.Option("--verify", help="Print only whether the replay matches the recording."),
     ] = False,
     speed: Annotated[
         float | None,
@@ -38,7 +40,7 @@ def replay(
     ] = None,
     session: SessionFile = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Replay it even on another kernel.")
+        bool, typer.Option("--anyway", help="Replay even on a different kernel.")
     ] = False,
 ) -> None:
     """Repeat a recorded session and print its output.

@@ -122,9 +122,9 @@ def reproduce_report(
     units: GalleryFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Write pages again, and print which figures agree.
+    """Write the pages again, and print the verdicts.
 
-    For all measurements in FOLDER, it writes pages and an index there.
+    It writes a page for each measurement in FOLDER, and an index.
     """
     from . import reproductions
 

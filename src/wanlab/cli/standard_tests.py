@@ -53,7 +53,7 @@ def run(
     ):
         raise WanlabError(
             f"{' and '.join(excluded)} cannot be combined with --topo",
-            "they describe the bottleneck of the default topology; put them into your own",
+            "they describe the bottleneck of the default topology; set them in your topology instead",
         )
     if ending not in FORMATS:
         raise WanlabError(f"--format {ending}: unknown format", f"use one of: {', '.join(FORMATS)}")

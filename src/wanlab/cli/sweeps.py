@@ -136,7 +136,7 @@ def _parse_settings(values: Sequence[str]) -> dict[str, list[str]]:
     for text in values:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise WanlabError(f'--set "{text}" has no value', "as in --set rtt=10ms,50ms")
+            raise WanlabError(f'--set "{text}" is not NAME=VALUE', "as in --set rtt=10ms,50ms")
         settings.setdefault(name, []).extend(part.strip() for part in value.split(","))
     return settings
 
@@ -146,7 +146,10 @@ def _design(
 ) -> Design:
     design = experiment.full if full else experiment.design
     if design is None:
-        raise WanlabError(f"{experiment.name} has no full design", "set parameters with --set")
+        raise WanlabError(
+            f"{experiment.name} has no larger set of parameter values for --full",
+            "set parameters with --set",
+        )
     for name, texts in _parse_settings(values).items():
         design = design.with_values(name, [experiment.resolve({name: t})[name] for t in texts])
     return design if repeats is None else replace(design, repeats=repeats)

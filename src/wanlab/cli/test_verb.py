@@ -78,7 +78,7 @@ def run_test(
     flows: Annotated[
         int, number_option("Number of flows, in tests with several flows.", min=1)
     ] = 4,
-    seeds: Annotated[int, number_option("Repeat it with this many seeds.", min=1)] = 1,
+    seeds: Annotated[int, number_option("Repeat the test with this many seeds.", min=1)] = 1,
     wire: WireOption = "mtu",
     jobs: Jobs = None,
     output: Annotated[
@@ -89,7 +89,7 @@ def run_test(
         str,
         typer.Option(
             "--format",
-            help="Format of the figures.",
+            help="Format of the figures: .png, .pdf or .svg.",
             metavar="ENDING",
             autocompletion=completions.one_of(".png", ".pdf", ".svg"),
         ),

@@ -37,7 +37,7 @@ def find(name: str, folder: Path = UNITS) -> GalleryUnit:
     known = names(folder)
     if name not in known:
         raise WanlabError(
-            f'the gallery has no "{name}"',
+            f'the gallery has no figure "{name}"',
             did_you_mean(name, known) or "see: wanlab reproduce list",
         )
     return read(folder / name)

@@ -70,7 +70,7 @@ def change_topology(topology: Topology, word: str, argument: object) -> Topology
     Raises WanlabError if the word or a field is unknown, or a node is not in the topology.
     """
     if word not in _CHANGES:
-        raise WanlabError(f"{word} is unknown here", did_you_mean(word, _CHANGES))
+        raise WanlabError(f"unknown action {word}", did_you_mean(word, _CHANGES))
     if not isinstance(argument, Mapping):
         raise WanlabError(f"{word} needs fields")
     return _CHANGES[word](topology, argument)
@@ -171,4 +171,4 @@ def _list(value: object) -> Sequence[object]:
 def _check_known(fields: Mapping[str, object], known: tuple[str, ...]) -> None:
     for field in fields:
         if field not in known:
-            raise WanlabError(f"{field} is unknown here", did_you_mean(field, known))
+            raise WanlabError(f"unknown field {field}", did_you_mean(field, known))

@@ -29,7 +29,8 @@ def folder_of(name: str, course: Path = COURSE) -> Path:
     kind = _KIND_OF_PREFIX.get(word) or (word if word in KINDS else None)
     if match is None or kind is None:
         raise WanlabError(
-            f"there is no unit {name!r}", "as in 6, ex3 or prob1; see: wanlab lab list"
+            f"there is no unit {name!r}",
+            "units are called 6, ex3 or prob1, for example; see: wanlab lab list",
         )
     return course / FOLDERS[kind].format(int(match[2]))
 
@@ -64,7 +65,8 @@ def _find_in(name: str, course: Path) -> Unit:
     known = list(names(course))
     if not known:
         raise WanlabError(
-            f"there is no unit in {course}", "each is a folder with a lab.yaml: wanlab lab new NAME"
+            f"there is no unit in {course}",
+            "a unit is a folder with a lab.yaml; create one: wanlab lab new NAME",
         )
     if name not in known:
         raise WanlabError(f"there is no unit {name} in {course}", did_you_mean(name, known))

@@ -101,7 +101,7 @@ class ClassRun:
         self._units = [catalog.find(name, options.course) for name in self._unit_names()]
         for unit in self._units:
             if not unit.check:
-                raise WanlabError(f"{unit.heading} has no checks")
+                raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
         self._results: dict[tuple[str, str], StudentResult] = {}
         self._running: list[RunningGradingJob] = []
         self.scripts: dict[str, dict[str, str]] = {unit.name: {} for unit in self._units}
@@ -118,7 +118,8 @@ class ClassRun:
         if not handed_in:
             raise WanlabError(
                 f"no student has handed in anything in {self._options.folder}",
-                "as in FOLDER/Ada Lovelace/prob1.sh; name units that nobody handed in with --unit",
+                "put work into FOLDER/STUDENT, as in FOLDER/Ada Lovelace/prob1.sh; "
+                "to grade a unit anyway, use --unit",
             )
         return [name for name in known if name in handed_in]
 

@@ -49,13 +49,13 @@ def steps_before(unit: Unit, at: int) -> list[Step]:
     if open_steps := [number for number in typed if number not in entered]:
         enters = (step.n for step in unit.steps if open_steps[0] in step.enter)
         raise WanlabError(
-            f"step {at} comes while the command of step {open_steps[0]} waits for Enter",
+            f"at step {at}, the command of step {open_steps[0]} is still waiting for Enter",
             f"start at step {open_steps[0]}, or at step {next(enters, at) + 1}",
         )
     if any(step.where == (MININET,) for step in before):
         first = next(step.n for step in before if step.where == (MININET,))
         raise WanlabError(
-            f"step {first} is typed at Mininet's prompt, which cannot be passed on to you",
+            f"step {first} is typed at Mininet's prompt, whose state cannot be handed over to you",
             f"start at step {first} or before",
         )
     return before

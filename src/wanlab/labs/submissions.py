@@ -71,7 +71,7 @@ def read_students(path: Path) -> list[Student]:
     if name_column is None or SEED not in columns:
         raise WanlabError(
             f"{path} lacks a column: it has {', '.join(map(str, columns)) or 'no rows'}",
-            f"its first line must be: student,{SEED}",
+            f"its first line must name the columns student and {SEED}",
         )
     problems: list[Problem] = []
     students: list[Student] = []

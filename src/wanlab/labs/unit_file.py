@@ -167,10 +167,10 @@ def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
     fields.require("title", "goal", "file", "kind")
     kind = fields.word("kind") or ""
     if kind and kind not in KINDS:
-        fields.problem("kind", f"{kind!r} is unknown", did_you_mean(kind, KINDS))
+        fields.problem("kind", f"unknown kind {kind!r}", did_you_mean(kind, KINDS))
     wire = fields.word("wire") or "gso"
     if wire not in ("mtu", "gso"):
-        fields.problem("wire", f"{wire!r} is unknown", "it may be: mtu, gso")
+        fields.problem("wire", f"unknown wire {wire!r}", "use one of: mtu, gso")
     hours, seed = fields.number("hours"), fields.integer("seed")
     if seed is not None and not fields.word("seed_why"):
         fields.problem(
@@ -299,7 +299,7 @@ def _gui_actions(fields: Fields) -> Mapping[str, object]:
     actions = fields.mapping("do")
     for word in actions:
         if word not in GUI_WORDS:
-            actions.problem(word, f'"{word}" is not known here', did_you_mean(word, GUI_WORDS))
+            actions.problem(word, f'unknown action "{word}"', did_you_mean(word, GUI_WORDS))
     return actions.rest()
 
 

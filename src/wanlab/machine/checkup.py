@@ -176,14 +176,16 @@ def _embedded() -> Iterator[Finding]:
     yield finding("memory folder", _memory_folder, is_needed=True)
     yield finding("memory", _memory, is_needed=True)
     yield finding("memory limit", _memory_limit)
-    yield finding("cpu pinning", _pin, "several times slower without; allow sched_setaffinity")
+    yield finding(
+        "cpu pinning", _pin, "machines are several times slower without it; allow sched_setaffinity"
+    )
     yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
     yield finding("overcommit", _overcommit, is_needed=True)
     yield finding("open files", _open_files, "raise the hard limit (ulimit -Hn) to 4096 or more")
     yield finding(
         "landlock",
         _landlock,
-        "use Linux 5.13 or newer with Landlock enabled: without it the user's files are protected "
+        "use Linux 5.13 or newer with Landlock enabled: without it your files are protected  "
         "by wanlab's kernel alone (docs/security.md)",
     )
     yield finding(
@@ -394,7 +396,7 @@ def _native() -> Iterator[Finding]:
 
 
 def _device(kind: str, why_not: str) -> Finding:
-    remedy = f"a kernel with CONFIG_{kind.upper()}"
+    remedy = f"use a kernel with CONFIG_{kind.upper()}"
     return Finding("native", kind, not why_not, why_not or "available", remedy, is_needed=True)
 
 
@@ -405,14 +407,14 @@ def _backpressure(why_not: str) -> Finding:
 
 
 def _queue(kind: str, why_not: str) -> Finding:
-    remedy = f"--machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
+    remedy = f"use --machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
     says = "not available" if why_not else "available"
     return Finding("native", f"queue {kind}", not why_not, says, remedy)
 
 
 def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
     if why_not:
-        remedy = f"--machine embedded, or as root: modprobe tcp_{name}"
+        remedy = f"use --machine embedded, or as root: modprobe tcp_{name}"
         return Finding("native", f"tcp {name}", False, "not available", remedy)
     if why_no_default:
         return Finding(

@@ -27,7 +27,7 @@ def check_working_folder(folder: Path) -> Path:
     if not os.access(resolved, os.W_OK | os.X_OK):
         raise RequirementError(
             f"working folder {folder}: no permission to write",
-            "run wanlab in a folder of your own",
+            "run wanlab in a folder that you can write to",
         )
     return resolved
 
@@ -51,7 +51,7 @@ def can_be_shared(folder: Path, guest_folder: str = "") -> bool:
         _reported.add(folder)
         print(
             f"wanlab: a machine cannot share {folder}: files that programs write there are lost "
-            "(run wanlab in a folder of your own to keep them)",
+            "(run wanlab in another folder, such as your home folder, to keep them)",
             file=sys.stderr,
         )
     return False

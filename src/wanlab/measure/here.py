@@ -128,7 +128,10 @@ class LocalView:
         if own in candidates or len(candidates) == 1:
             return own if own in candidates else next(iter(candidates))
         if candidates:
-            raise WanlabError(f"several nodes have a port {port}: {', '.join(candidates)}")
+            raise WanlabError(
+                f"several nodes have a port {port}",
+                f"run this program on one of them: {', '.join(candidates)}",
+            )
         known = [
             link.name for node in self.snapshot() for link in node.ports if not link.is_loopback
         ]

@@ -67,9 +67,9 @@ class MetricReader:
 
     def extractor(self, text: str, argument: str | None, path: str) -> Extractor:
         if argument is not None and not (self.takes_argument or self.needs_argument):
-            raise WanlabError(f'"{text}" takes no argument in brackets')
+            raise WanlabError(f'"{text}" takes no argument in parentheses')
         if self.needs_argument and not argument:
-            raise WanlabError(f'"{text}" needs an argument in brackets')
+            raise WanlabError(f'"{text}" needs an argument in parentheses')
         if self.paths is None and not path:
             raise WanlabError(f'"{text}" does not name a value')
         if self.paths is not None and path not in self.paths:

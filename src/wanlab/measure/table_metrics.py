@@ -56,7 +56,7 @@ def parse(text: str) -> TableExtractor | None:
             rows = rows.where(**{key: _as_in_column(rows, key, value)})
         selected = rows.column(column)
         if not isinstance(selected.values, np.ndarray):
-            raise WanlabError(f"the column {column} of {table} holds texts, not numbers")
+            raise WanlabError(f"the column {column} of {table} holds text, not numbers")
         finite = selected.values[np.isfinite(selected.values)]
         if not len(finite) and name != "count":
             where = "".join(f" of {key} {value}" for key, value in conditions.items())

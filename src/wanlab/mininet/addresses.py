@@ -33,7 +33,7 @@ def ipAdd(i: int, prefixLen: int = 8, ipBaseNum: int = 0x0A000000) -> str:
     if not 0 <= i <= host_mask:
         raise WanlabError(
             f"{ipStr(ipBaseNum)}/{prefixLen} has no address number {i}",
-            "use a wider ipBase, such as 10.0.0.0/8",
+            "use a larger ipBase, such as 10.0.0.0/8",
         )
     return ipStr((ipBaseNum & ~host_mask & 0xFFFFFFFF) + i)
 

@@ -193,7 +193,7 @@ class Intf:
     def setIP(self, ipstr: str, prefixLen: int | None = None) -> str:
         """Set the address: 10.0.0.1/8, or the address and the length of its prefix."""
         if "/" not in ipstr and prefixLen is None:
-            raise WanlabError(f"{self.name}: {ipstr} has no prefix", f"as in {ipstr}/8")
+            raise WanlabError(f"{self.name}: {ipstr} has no prefix length", f"as in {ipstr}/8")
         try:
             new = ip_interface(ipstr if "/" in ipstr else f"{ipstr}/{prefixLen}")
         except ValueError:
@@ -295,7 +295,7 @@ class Intf:
     def rename(self, newname: str) -> str:
         if len(newname) > MAX_NAME_CHARACTERS:
             raise WanlabError(
-                f"{newname} is too long for an interface",
+                f"{newname} is too long for an interface name",
                 f"{MAX_NAME_CHARACTERS} characters at most",
             )
         if self.is_live or self.link is None:

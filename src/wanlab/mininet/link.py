@@ -116,7 +116,7 @@ class Link:
         name = name or str(params.pop("intfName", None) or self.intfName(node, number))
         if len(name) > MAX_NAME_CHARACTERS:
             raise WanlabError(
-                f"{name} is too long for an interface ({MAX_NAME_CHARACTERS} characters)",
+                f"{name} is too long for an interface name ({MAX_NAME_CHARACTERS} characters)",
                 "shorten the node's name, or set intfName1 and intfName2",
             )
         if node.nameToIntf.get(name) is not None:

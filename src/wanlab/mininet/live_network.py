@@ -166,7 +166,9 @@ class LiveNetwork:
             previous = self._live_nodes.get(node.name) or self._pending_nodes.get(node.name)
             if previous is not None:
                 if previous.name in self._live_nodes:
-                    warn(f"*** replacing {previous}, which belongs to a network never stopped\n")
+                    warn(
+                        f"*** replacing {previous}, which belongs to a network that was never stopped\n"
+                    )
                 previous.terminate()
             exists = self._exists_already(node.name)
             (self._live_nodes if exists else self._pending_nodes)[node.name] = node

@@ -201,7 +201,7 @@ class Mininet(Trials):
         for bridge in bridges:
             if bridge.is_live:
                 raise WanlabError(
-                    f"{bridge.name} is a bridge already and cannot have a controller",
+                    f"{bridge.name} is already a bridge and cannot have a controller",
                     "use Mininet(switch=OVSSwitch), or add the controller before the switches",
                 )
             OVSSwitch.convert_from_bridge(bridge)

@@ -35,7 +35,7 @@ Builds a network and runs a prompt or tests in it. The options are Mininet's, pl
 adds. No root is needed: the network is in a machine with its own kernel. On virtual time, a \
 command ends as soon as it has been computed, however long it takes on the network's clock.
 
-Without --link tc,bw=... a link is a cable of 1 Gbit/s (see --line-rate). Switches are Linux bridges \
+Without --link tc,bw=..., links run at 1 Gbit/s (see --line-rate). Switches are Linux bridges \
 unless --switch or --controller selects Open vSwitch. The machine shares the folder in which you start \
 mn; files written elsewhere are lost when it ends.
 
@@ -89,7 +89,7 @@ MACHINE_OPTIONS = (
     MachineOption(
         "line-rate",
         "RATE",
-        f"speed of a cable (default: {LINE_RATE}); `bw` of a link limits it further",
+        f"line rate of the ports (default: {LINE_RATE}); `bw` of a link limits it further",
     ),
     MachineOption(
         "allow-connect",
@@ -120,7 +120,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     )
 }
 """Values of Mininet's own options, for the completion of command lines."""
-STRICT_HELP = "fail, not warn, if an option or a part of a script has no effect"
+STRICT_HELP = "fail instead of warning if an option or a part of a script has no effect"
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -275,7 +275,7 @@ def read(arguments: Sequence[str], options: Options) -> optparse.Values:
         if getattr(values, option.name.replace("-", "_")) is not None:
             options.error(
                 f"--{option.name} is too late: the machine is already running (give it to `wanlab mn`, "
-                "written in full)"
+                "spelled out in full)"
             )
     for name, reason in UNSUPPORTED.items():
         if getattr(values, name):

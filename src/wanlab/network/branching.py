@@ -31,7 +31,7 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     here = find_image(kernel_of(session)).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
-            f"{session.source}: the session was recorded with another kernel: {recorded[:12]} "
+            f"{session.source}: the session was recorded with a different kernel:  {recorded[:12]} "
             f"({session.header['kernel_release']}), and this one is {here[:12]}",
             "install the wanlab that recorded it, or replay it on this kernel: --anyway",
         )
@@ -99,8 +99,8 @@ def session_so_far(runtime: Runtime, time_ns: int) -> RecordedSession:
     refuse_unrepeatable(session)
     if not 0 <= time_ns <= runtime.now_ns:
         raise CommandError(
-            f"{format_time(time_ns)} is not an instant of this session",
-            f"it goes from 0 to {format_time(runtime.now_ns)}",
+            f"{format_time(time_ns)} is outside this session",
+            f"it runs from 0 to {format_time(runtime.now_ns)}",
         )
     return session
 

@@ -32,7 +32,8 @@ def _interface_problems(topology: Topology) -> Iterator[Problem]:
                 str(node),
                 f"the computer's interface {node.external_interfaces[0]} cannot join a network on "
                 "wanlab's own kernel",
-                'leave it out, or run on the computer\'s kernel, as root: machine="native"',
+                "leave it out, or run on the computer's kernel, as root: --machine native "
+                '(machine="native")',
             )
 
 
@@ -74,7 +75,7 @@ def refuse_new_queues(topology: Topology, release: str) -> None:
                     raise RequirementError(
                         f"{link}: the queue {kind} needs Linux {since} or newer, and the kernel "
                         f"is {release}",
-                        'use wanlab\'s own kernel in a newer version: kernel="7.3", or --kernel 7.3',
+                        'use wanlab\'s own kernel in a newer version: --kernel 7.3 (kernel="7.3")',
                     )
 
 

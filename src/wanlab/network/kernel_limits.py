@@ -100,7 +100,10 @@ def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
     for node, text in netstats.items():
         counters = dict(_counters(text))
         if counters.get("TCPMemoryPressures", 0):
-            yield f"TCP in {node or 'root'} ran short of memory: give the network more (memory=)"
+            yield (
+                f"TCP in {node or 'root'} ran short of memory: give the network more "
+                "(--memory, or memory= in Python)"
+            )
 
 
 def _counters(text: str) -> Iterator[tuple[str, int]]:

@@ -230,7 +230,7 @@ class Table:
         times_s = np.asarray(clock.values, dtype=np.float64) * SECONDS[clock.unit]
         if np.any(np.diff(times_s) < 0):
             raise RecordError(
-                f"the times in {time!r} go back",
+                f"the times in {time!r} are not in ascending order",
                 "this table mixes several sources; choose one with where(...)",
             )
         return Series(name, column.unit, times_s, np.asarray(column.values))

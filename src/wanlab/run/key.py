@@ -68,12 +68,12 @@ def differences(expected: Origin, actual: Origin) -> list[str]:
         ours, theirs = expected.get(name), actual.get(name)
         if name == "programs" and isinstance(ours, Mapping) and isinstance(theirs, Mapping):
             different += [
-                f"another {program}"
+                f"different {program}"
                 for program in sorted(ours)
                 if ours[program] != theirs.get(program)
             ]
         elif ours != theirs:
-            different.append(f"another {'code of wanlab' if name == 'wanlab' else name}")
+            different.append(f"different {'wanlab code' if name == 'wanlab' else name}")
     return different
 
 

@@ -224,7 +224,7 @@ def _read_bdp(fields: Fields, parameters: Parameters) -> BdpParameters:
 def _refuse_unknown(fields: Fields, known: Sequence[str]) -> None:
     for key in fields:
         if key not in known:
-            fields.problem(key, f'"{key}" is not known here', did_you_mean(key, known))
+            fields.problem(key, f'unknown field "{key}"', did_you_mean(key, known))
 
 
 # -- designs --------------------------------------------------------------------------------------
@@ -300,5 +300,5 @@ def _as_value(data: object) -> Value:
     if isinstance(data, str | int | float | bool):
         return data
     raise WanlabError(
-        f"{describe(data)} is not a text, a number, true or false", 'as in "rate: 100Mbps"'
+        f"{describe(data)} is not a string, a number, true or false", 'as in "rate: 100Mbps"'
     )

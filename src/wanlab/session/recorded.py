@@ -170,7 +170,7 @@ def parse(data: bytes, source: str) -> RecordedSession:
         lines.pop()
     if not lines:
         raise SessionError(
-            f"{source}: the session file has no whole line",
+            f"{source}: the session file has no complete line",
             "it was cut short, or it is another kind of file",
         )
     values = []

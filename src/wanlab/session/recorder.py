@@ -45,7 +45,7 @@ class SessionRecorder:
         except OSError as error:
             raise WanlabError(
                 f"cannot write the session file {target}: {error.strerror}",
-                "choose another file in a folder of your own",
+                "choose a file in a folder that you can write to",
             ) from None
         self._owner = os.getpid()
         self._is_open = True

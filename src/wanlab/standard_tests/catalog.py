@@ -74,15 +74,21 @@ TESTS: Mapping[str, StandardTest] = {
             down=1,
             pairs=len(LONG_PATHS_MS),
         ),
-        StandardTest(name="udp_flood", about="datagrams up at 1.1 times the rate", udp_share=1.1),
+        StandardTest(
+            name="udp_flood",
+            about="UDP datagrams up at 1.1 times the bottleneck's rate",
+            udp_share=1.1,
+        ),
         StandardTest(
             name="voip",
-            about="a telephone call beside a flow each way",
+            about="a VoIP call beside one TCP flow in each direction",
             up=1,
             down=1,
             has_voice=True,
         ),
-        StandardTest(name="web", about="pages loaded beside 4 flows down", down=4, has_web=True),
+        StandardTest(
+            name="web", about="web pages loaded beside 4 TCP flows down", down=4, has_web=True
+        ),
     )
 }
 _COUNTED = re.compile(r"tcp_(\d{1,3})(up|down)")

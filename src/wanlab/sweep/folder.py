@@ -145,7 +145,9 @@ class SweepFolder:
                 f"{self.path} is not the folder of a sweep", f"it has no {INDEX} that can be read"
             ) from None
         if index.get("format") != FORMAT:
-            raise WanlabError(f"{self.path} was made by another version of wanlab")
+            raise WanlabError(
+                f"{self.path} was made by another version of wanlab; choose another folder with --output"
+            )
         return cast(SweepIndex, index)
 
     # -- runs -------------------------------------------------------------------------------------

@@ -67,5 +67,7 @@ def _perform_in_worker(definition: Definition, job: Job) -> None:
     if ended[0].status != "finished":
         failure = read_failure(job.folder)
         if failure is None:
-            raise WanlabError("the run's process was lost")
+            raise WanlabError(
+                "the run's process ended without a result; does the computer have enough memory?"
+            )
         raise WanlabError(str(failure))

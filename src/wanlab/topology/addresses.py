@@ -93,7 +93,7 @@ def automatic_ip(ip_base: str, number: int) -> str:
     if number < 1 or address >= int(base.network.broadcast_address):
         raise WanlabError(
             f"{base.network} has no address for host number {number}",
-            "give the topology a wider ip_base, or the host its own ip",
+            "give the topology a larger ip_base, or the host its own ip",
         )
     return f"{IPv4Address(address)}/{base.network.prefixlen}"
 

@@ -239,7 +239,7 @@ def _faults(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
             yield what, field, "give both, or neither"
     if conditions.distribution is not None and conditions.distribution not in DISTRIBUTIONS:
         hint = did_you_mean(conditions.distribution, DISTRIBUTIONS)
-        yield f'the distribution "{conditions.distribution}" is not known', "distribution", hint
+        yield f'unknown distribution "{conditions.distribution}"', "distribution", hint
 
     yield from _faults_of_trace(conditions)
     yield from _faults_of_schedule(conditions)
@@ -295,7 +295,7 @@ _NEEDS = {
 def _check_queue(report: Report, queue: Queue, port: Port) -> None:
     if queue.kind not in QUEUE_KINDS:
         hint = did_you_mean(queue.kind, QUEUE_KINDS)
-        report("queue", f'the queue "{queue.kind}" is not known', hint)
+        report("queue", f'unknown queue "{queue.kind}"', hint)
     for limit, unit in ((queue.limit_bytes, "bytes"), (queue.limit_packets, "packets")):
         if limit is not None and limit <= 0:
             report("queue", f"a queue of {limit} {unit} holds nothing", "let it hold at least one")

@@ -66,7 +66,7 @@ def is_name(name: str) -> bool:
 
 def check_name(report: Report, field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
-        hint = "use letters, digits; later also . _ -"
+        hint = "use letters and digits, and after the first character also . _ -"
         possible = _UNFIT.sub("_", name).strip("._-")[:MAX_NAME_LENGTH]
         if possible:
             hint += f", for example {possible}"
@@ -203,7 +203,7 @@ def _check_controller(report: Report, controller: Controller) -> None:
 
 def _check_known(report: Report, field: str, word: str | None, known: tuple[str, ...]) -> None:
     if word is not None and word not in known:
-        report(field, f'the {field} "{word}" is not known', did_you_mean(word, known))
+        report(field, f'unknown {field} "{word}"', did_you_mean(word, known))
 
 
 def _check_port_number(report: Report, field: str, port: int) -> None:
@@ -226,7 +226,7 @@ def check_ip(report: Report, field: str, ip: str | None) -> None:
         return
     network = address.network
     if network.num_addresses > 2 and address.ip == network.network_address:
-        report(field, f"{ip} is the address of the network", f"as in {address.ip + 1}")
+        report(field, f"{ip} is the network address", f"as in {address.ip + 1}")
         return
     is_ipv4 = address.version == 4
     if is_ipv4 and network.num_addresses > 2 and address.ip == network.broadcast_address:

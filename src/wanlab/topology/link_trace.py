@@ -97,7 +97,7 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
         last_ms = time_ms
     if not last_ms:
         raise WanlabError(
-            f"{name} has no opportunity after time 0",
+            f"{name} has no delivery opportunity after time 0",
             "the last number is the time after which the trace repeats",
         )
     if len(at_ms) > MAX_OPPORTUNITIES:

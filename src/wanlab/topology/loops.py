@@ -60,10 +60,10 @@ def loop_warnings(topology: Topology, *, with_silent: bool = False) -> list[str]
     """Return a warning for each part of the network with an unprotected loop."""
     return [
         f"the switches {', '.join(names)} form a loop and none of them speaks STP: a broadcast "
-        "circulates for ever (give one of them stp, or remove a link)"
+        "circulates forever (enable stp on one of them, or remove a link)"
         if len(names) > 1
         else f"the switch {names[0]} is linked to itself and does not speak STP: a broadcast "
-        "circulates for ever (give it stp, or remove the link)"
+        "circulates forever (enable stp on it, or remove the link)"
         for names in unprotected_loops(topology, with_silent=with_silent)
     ]
 

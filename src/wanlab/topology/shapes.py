@@ -172,7 +172,7 @@ def fat_tree(k: int = 4, **words: Unpack[ConditionWords]) -> Topology:
     Al-Fares et al., "A scalable, commodity data center network architecture", SIGCOMM 2008.
     """
     if k < 2 or k % 2:
-        raise WanlabError(f"k is {k}", "it must be even and at least 2")
+        raise WanlabError(f"a fat tree cannot have k={k}", "it must be even and at least 2")
     half = k // 2
     _refuse_too_many(f"fat_tree,{k}", half * half + k * k + k * half * half)
     cores = [f"c{i}" for i in _to(half * half)]
@@ -214,7 +214,9 @@ def waxman(k: int = 10, seed: int = 1, **words: Unpack[ConditionWords]) -> Topol
     """
     _at_least(1, k=k)
     if k > MAX_WAXMAN_SWITCHES:
-        raise WanlabError(f"waxman,{k} has more than {MAX_WAXMAN_SWITCHES} switches")
+        raise WanlabError(
+            f"waxman,{k} has more than {MAX_WAXMAN_SWITCHES} switches; choose a smaller k"
+        )
     random = Random(seed)
     side = WAXMAN_STEP * math.sqrt(k) * 1.3
     positions = [(random.uniform(0, side), random.uniform(0, side)) for _ in range(k)]
@@ -247,7 +249,7 @@ def from_text(text: str) -> Topology:
     """
     name, *items = (item.strip() for item in text.split(","))
     if name not in SHAPES:
-        raise WanlabError(f'the shape "{name}" is not known', did_you_mean(name, SHAPES))
+        raise WanlabError(f'unknown shape "{name}"', did_you_mean(name, SHAPES))
     sizes = _sizes_of(SHAPES[name])
     values: dict[str, object] = {}
     for item, positional in zip(items, [*sizes, *[""] * len(items)], strict=False):

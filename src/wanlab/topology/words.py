@@ -170,7 +170,7 @@ def _queue_words(queue: Queue | None) -> object:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise WanlabError(f"{value!r} is not a word")
+        raise WanlabError(f"{value!r} is not a string")
     return value
 
 

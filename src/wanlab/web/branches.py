@@ -136,7 +136,7 @@ class Branches:
         """Add a marker to the events of a branch."""
         text = " ".join(command.text.split())[:MAX_MARKER_LENGTH]
         if not text:
-            raise WanlabError("a marker needs a text")
+            raise WanlabError("a marker needs text")
         branch = self._branch(command.branch) if command.branch else self._session.branch
         if branch is None:
             raise WanlabError("no network has run", "press Run")
@@ -401,6 +401,6 @@ def _check_instant(at_ns: int, end_ns: int) -> None:
     """WanlabError unless an instant is between 0 and the end of its branch."""
     if not 0 <= at_ns <= end_ns:
         raise WanlabError(
-            f"{format_time(at_ns)} is not an instant of this branch",
-            f"it goes from 0 to {format_time(end_ns)}",
+            f"{format_time(at_ns)} is outside this branch",
+            f"it runs from 0 to {format_time(end_ns)}",
         )

@@ -463,5 +463,5 @@ def keys_of(step: Step) -> str:
 def check(unit: Unit, network: Network, report_progress: Callable[[str], None]) -> list[grade.Mark]:
     """Grade a running network, in its thread."""
     if not unit.check:
-        raise WanlabError(f"{unit.heading} has no checks")
+        raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
     return grade.grade(unit, network, report_progress)

@@ -76,15 +76,15 @@ def _locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
     """Return the working folder, and the path of the file in it."""
     working_folder = (folder or Path()).resolve()
     if not working_folder.is_dir():
-        raise WanlabError(f"no folder {working_folder}")
+        raise WanlabError(f"there is no folder {working_folder}")
     if file is None:
         return working_folder, None
     if not file.is_file():
-        raise WanlabError(f"no file {file}")
+        raise WanlabError(f"there is no file {file}")
     real = file.resolve()
     if not real.is_relative_to(working_folder):
         if folder is not None:
-            raise WanlabError(f"{file} is not in {folder}", "choose another folder")
+            raise WanlabError(f"{file} is not in {folder}", "choose another folder with --folder")
         working_folder = real.parent
     return working_folder, real.relative_to(working_folder).as_posix()
 

@@ -209,7 +209,7 @@ class KernelProcess:
             self.pipes.close()
             raise RequirementError(
                 f"cannot start {options.image.program}: {error.strerror}",
-                "build it again with: wanlab kernel build",
+                "build it again with: wanlab kernel build --again",
             ) from None
         finally:
             confinement.close()

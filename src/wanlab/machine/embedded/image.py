@@ -85,7 +85,7 @@ def find_image(kernel: str = "") -> Image:
     if platform.machine() != ARCHITECTURE:
         raise RequirementError(
             f"the embedded machine needs an x86-64 processor; this computer is {platform.machine()}",
-            'use this computer\'s own kernel: --machine native (in Python machine="native")',
+            'use this computer\'s own kernel: --machine native (machine="native")',
         )
     named = kernel or os.environ.get(IMAGE_VARIABLE, "")
     if "/" in named or (Path(named) / MANIFEST_FILE).is_file():

@@ -30,7 +30,7 @@ MIN_MEMORY_BYTES = 100 << 20
 """The memory of a machine with two nodes, and a reserve."""
 FREE_SHARE = 16
 """In addition, a sixteenth of the machine's memory has to be free: larger networks get and need more."""
-RAISE_MEMORY_LIMIT = "give the container, job or unit more memory"
+RAISE_MEMORY_LIMIT = "give the container, job or systemd unit more memory"
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
 
 
@@ -94,7 +94,7 @@ def check_memory_available(memory_bytes: int) -> None:
                 raise RequirementError(
                     f"the machine needs at least {min_bytes >> 20} MiB of memory, "
                     f"and {available_bytes >> 20} MiB are available",
-                    "end other programs, or ask for less with memory=",
+                    "end other programs, or ask for less (--memory, or memory= in Python)",
                 )
 
 

@@ -72,5 +72,5 @@ def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:
     except KeyError:
         known = ", ".join(formats)
         raise WanlabError(
-            f"{path} has no known format of topologies", f"it may end in {known}"
+            f"{path} is not in a known topology format", f"its name must end in one of: {known}"
         ) from None

@@ -404,9 +404,7 @@ def _read_switch(preferences: Preferences, item: Fields) -> Node:
     name = opts.text("hostname") or f"s{number}"
     kind = opts.text("switchType") or "default"
     if kind not in _SWITCH_TYPES:
-        opts.problem(
-            "switchType", f'the type "{kind}" is not known', did_you_mean(kind, _SWITCH_TYPES)
-        )
+        opts.problem("switchType", f'unknown type "{kind}"', did_you_mean(kind, _SWITCH_TYPES))
     external = opts.texts("externalInterfaces")
     if kind == _ROUTER:
         router = Router(name, number=number, **common, external_interfaces=external)

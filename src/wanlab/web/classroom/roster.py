@@ -146,7 +146,7 @@ def _students_with_seeds(folder: Path) -> list[Student]:
     if name_column is None:
         raise WanlabError(
             f"{path} lacks a column: it has {', '.join(columns) or 'none'}",
-            "its first line must have the word: student",
+            "its first line must name the column student",
         )
     drawn = _drawn_seeds(folder / SEEDS)
     table = io.StringIO()

@@ -56,7 +56,9 @@ class ServedClass:
 def run(options: ServedClass) -> None:
     """Serve a class until a signal ends the server."""
     if not options.folder.is_dir():
-        raise WanlabError(f"no folder {options.folder}", "make one, with students.csv in it")
+        raise WanlabError(
+            f"there is no folder {options.folder}", "make one, with students.csv in it"
+        )
     check_address(options.address, options.url)
     roster = read_roster(options.folder, options.limits)
     state = roster.folder / STATE_FOLDER
@@ -80,7 +82,7 @@ def check_address(address: str, url: str) -> None:
     is_local = address in NAMES
     if not is_local and not url:
         raise WanlabError(
-            f"with --address {address}, say how browsers reach this computer",
+            f"--address {address} needs --url, the address at which browsers reach this computer",
             "as in --url http://lab.example.edu:8765, or https:// behind a proxy with TLS",
         )
     if url:
