@@ -95,6 +95,23 @@ def test_the_manuals_number_has_a_place_among_the_seeds(
     assert (number.verdict, number.place_of_manual) == (verdict, place)
 
 
+def test_a_number_may_begin_with_its_point() -> None:
+    samples = [report(figure(value, least=0.0) | {"manual": ".5"}) for value in (0.4, 0.5, 0.6)]
+    (number,) = distributions(samples)
+    assert (number.manual_value, number.verdict) == (0.5, "within")
+
+
+def test_the_manuals_number_is_near_if_it_is_a_tenth_beyond_the_seeds_values() -> None:
+    def is_near(*values: float) -> bool:
+        samples = [report(figure(value, least=0.0) | {"manual": "9.5"}) for value in values]
+        return distributions(samples)[0].is_near
+
+    assert is_near(9.4, 9.6)
+    assert is_near(9.6, 9.8)
+    assert is_near(8.7, 8.8)
+    assert not is_near(6.0, 7.0)
+
+
 def test_distributions_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     numbers = distributions([report(figure(value)) for value in (9.5, 9.7, 11.0)])
     many, few = of_unit(*numbers, seeds=3), of_unit(*numbers, seeds=2)

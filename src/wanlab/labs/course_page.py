@@ -11,6 +11,7 @@ from wanlab.text_table import markdown
 
 from .distribution import (
     BAND_ONLY,
+    NEAR,
     OUTSIDE,
     SAME,
     WITHIN,
@@ -143,6 +144,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
     all_numbers = [number for numbers in known.values() for number, _ in numbers]
     sums = _count_verdicts(all_numbers)
     beyond_band = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
+    near = sum(each.verdict == BAND_ONLY and each.is_near for each in all_numbers)
     yield from (
         "",
         "## With many seeds",
@@ -154,7 +156,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
             "numbers by verdict:"
         ),
         "",
-        *_verdicts(sums, beyond_band),
+        *_verdicts(sums, beyond_band, near),
         "",
         _filled(
             "With fewer than 40 seeds, the central 95 % is almost the whole range from the lowest to "
@@ -180,8 +182,12 @@ def _count_verdicts(numbers: Iterable[NumberDistribution]) -> Mapping[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
-    """Yield an item for each verdict, with its count and its meaning."""
+def _verdicts(sums: Mapping[str, int], beyond_band: int, near: int) -> Iterator[str]:
+    """Yield an item for each verdict, with its count and its meaning.
+
+    `beyond_band` counts the SAME numbers outside the manual's band, `near` the BAND_ONLY ones for which
+    the manual's number is near.
+    """
     varying = sum(sums.values()) - sums[SAME]
     yield from (
         _item(
@@ -195,7 +201,9 @@ def _verdicts(sums: Mapping[str, int], beyond_band: int) -> Iterator[str]:
         ),
         _item(
             f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
-            "the manual gives no single number, but its band overlaps the central 95 %."
+            "the manual gives no single number, but its band overlaps the central 95 %. For "
+            f"{near} of these, the manual's number is less than {NEAR * 100:g} % away: wanlab's values "
+            "vary so little that a small difference is enough."
         ),
         _item(
             f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "

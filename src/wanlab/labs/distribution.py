@@ -23,6 +23,7 @@ from .outcome import TEXT, readable
 from .report import FigureReport, UnitReport
 
 CENTRAL = 0.95
+NEAR = 0.1
 HEADINGS = ("what", "manual", "median", "central 95 %", "in band", "manual's")
 SAME, WITHIN, BAND_ONLY, OUTSIDE = "same", "within", "band only", "outside"
 """Where the manual's number is.
@@ -32,7 +33,8 @@ not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
 """
 # A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
 _NUMBER = re.compile(
-    r"(?:about |approximately |near |~)?(-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?: \(.*\))?"
+    r"(?:about |approximately |near |~)?"
+    r"(-?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e-?\d+)?)(?: \(.*\))?"
 )
 Key = tuple[str, int, int]
 """The part of the unit (steps, solution), the step's number, and the index among its figures."""
@@ -108,6 +110,13 @@ class NumberDistribution:
         if (manual := self.manual_value) is not None and low <= manual <= high:
             return WITHIN
         return BAND_ONLY if self.includes_manual else OUTSIDE
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the manual's number is at most NEAR beyond the central 95 % of the values."""
+        low, high = self.central
+        manual = self.manual_value
+        return manual is not None and low <= manual * (1 + NEAR) and manual * (1 - NEAR) <= high
 
     @property
     def side(self) -> str:
