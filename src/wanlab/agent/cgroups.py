@@ -23,7 +23,7 @@ class ControlGroup:
             if cores is not None:
                 _write(f"{self._folder}/cpuset.cpus", cores)
         except OSError as error:
-            raise OSError(f"cannot limit CPU time with cgroups here:  {error}") from None
+            raise OSError(f"cannot limit CPU time with cgroups here: {error}") from None
 
     def _make(self, name: str, controllers: str) -> str:
         """Make a group below the root group or, where that is not allowed, below our own.

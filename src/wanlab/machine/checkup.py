@@ -185,7 +185,7 @@ def _embedded() -> Iterator[Finding]:
     yield finding(
         "landlock",
         _landlock,
-        "use Linux 5.13 or newer with Landlock enabled: without it your files are protected  "
+        "use Linux 5.13 or newer with Landlock enabled: without it your files are protected "
         "by wanlab's kernel alone (docs/security.md)",
     )
     yield finding(

@@ -174,7 +174,7 @@ def _number(pattern: str | None, occurrence: int) -> Extractor:
     except re.error as error:
         raise WanlabError(f"{pattern!r} is not a regular expression: {error}") from None
     if regex.groups != 1:
-        hint = "put parentheses around the number:  rate ([0-9.]+)Mbit"
+        hint = "put parentheses around the number: rate ([0-9.]+)Mbit"
         raise WanlabError(f"{pattern!r} must have one group, not {regex.groups}", hint)
 
     def extract(step: StepOutput) -> Metric:

@@ -31,7 +31,7 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     here = find_image(kernel_of(session)).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
-            f"{session.source}: the session was recorded with a different kernel:  {recorded[:12]} "
+            f"{session.source}: the session was recorded with a different kernel: {recorded[:12]} "
             f"({session.header['kernel_release']}), and this one is {here[:12]}",
             "install the wanlab that recorded it, or replay it on this kernel: --anyway",
         )

@@ -317,7 +317,7 @@ def _check_origin(definition: Definition, job: Job) -> None:
     """Raise WanlabError if kernel, wanlab or programs of this computer differ from the origin's."""
     if different := differences(job.origin, origin_of(definition, job.task.parameters)):
         raise WanlabError(
-            f"{os.uname().nodename} would give a different result:  {'; '.join(different)}",
+            f"{os.uname().nodename} would give a different result: {'; '.join(different)}",
             "install the same wanlab, kernel and programs there as here",
         )
 

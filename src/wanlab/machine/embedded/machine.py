@@ -189,7 +189,7 @@ class EmbeddedMachine:
 
     def move_interfaces(self, names: Iterable[str]) -> None:
         raise RequirementError(
-            f"the embedded machine cannot use this computer's interfaces:  {', '.join(names)}",
+            f"the embedded machine cannot use this computer's interfaces: {', '.join(names)}",
             'use the native machine: --machine native (machine="native")',
         )
 

@@ -129,7 +129,7 @@ class HereMachine:
 
     def move_interfaces(self, names: Iterable[str]) -> None:
         raise RequirementError(
-            f"a program inside a machine cannot move in this computer's interfaces:  {', '.join(names)}",
+            f"a program inside a machine cannot move in this computer's interfaces: {', '.join(names)}",
             "start the network from outside, on the native machine: --machine native",
         )
 
