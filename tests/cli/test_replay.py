@@ -90,7 +90,7 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
     assert "was cut short" in ran.errors
     assert wanlab("replay", "missing").status == 1
     both = wanlab("replay", "s.wanlab", "--verify", "--continue")
-    assert "cannot be used together" in both.errors
+    assert "cannot be combined" in both.errors
 
 
 def test_a_difference_is_reported_and_sets_the_status(wanlab: Any, session: Path) -> None:

@@ -120,7 +120,7 @@ def test_the_help_describes_options_of_the_machine_and_the_wire() -> None:
     assert text.startswith("Usage: mn [options]")
     for option in options.MACHINE_OPTIONS:
         assert f"--{option.name}=" in text
-    assert "Without --link tc,bw=... a link is a cable of 1 Gbit/s" in text
+    assert "Without --link tc,bw=..., links run at 1 Gbit/s" in text
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: W
     with pytest.raises(RefusedCommandError, match=r"cancelled|stopped|not running"):
         client.reply(number)
     assert client.state["branches"]["live"] is None
-    with pytest.raises(RefusedCommandError, match="is not an instant of this branch"):
+    with pytest.raises(RefusedCommandError, match="is outside this branch"):
         client.do("continue", branch="b1", at_ns=end_ns * 2)
     client.do("continue", branch="b1", at_ns=SECOND_NS)
     assert client.state["run"]["phase"] == "running"

@@ -100,8 +100,8 @@ def test_a_class_without_a_list_says_what_to_write(tmp_path: Path) -> None:
         (["--networks", "3"], "--networks is for classes only"),
         (["--class", ".", "--folder", "x"], "--folder cannot be combined with --class"),
         (["--class", ".", "--memory", "1MB"], "--memory 1MB is too little"),
-        (["--class", ".", "--address", "0.0.0.0"], "say how browsers reach this computer"),
-        (["--class", "no-such-folder"], "no folder no-such-folder"),
+        (["--class", ".", "--address", "0.0.0.0"], "needs --url, the address at which browsers reach"),
+        (["--class", "no-such-folder"], "there is no folder no-such-folder"),
     ],
 )
 def test_no_option_is_ignored(
