@@ -211,9 +211,9 @@ def test_sessions_that_cannot_be_replayed_here_are_refused(
     with pytest.raises(SessionError, match="session on the real clock cannot be replayed"):
         Network.replay(with_header(read(path), clock="real"))
     other = hashlib.sha256(b"other").hexdigest()
-    with pytest.raises(SessionError, match=r"another kernel.*--anyway"):
+    with pytest.raises(SessionError, match=r"different kernel.*--anyway"):
         Network.replay(with_header(read(path), kernel_manifest=other))
-    with pytest.raises(SessionError, match=r"another kernel.*--anyway"):
+    with pytest.raises(SessionError, match=r"different kernel.*--anyway"):
         Network.replay(with_header(read(path), kernel_manifest=other, kernel="6.6"))
     session = read(path)
     session.programs["no-such-program"] = "1.0"

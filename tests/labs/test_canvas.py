@@ -52,9 +52,9 @@ def test_preferences_of_miniedit_are_kept() -> None:
 @pytest.mark.parametrize(
     ("word", "argument", "message"),
     [
-        ("paint", {}, "paint is unknown here"),
-        ("draw", {"host": ["h1"]}, r"host is unknown here \(did you mean hosts"),
-        ("properties", {"h1": {"colour": "red"}}, "colour is unknown here"),
+        ("paint", {}, "unknown action paint"),
+        ("draw", {"host": ["h1"]}, r"unknown field host \(did you mean hosts"),
+        ("properties", {"h1": {"colour": "red"}}, "unknown field colour"),
         ("properties", {"h9": {"ip": ""}}, "h9"),
         ("properties", {"s1": {"ip": "10.0.0.1/8"}}, "s1 is not a host"),
         ("preferences", "now", "preferences needs fields"),
