@@ -83,7 +83,7 @@ def test_all_problems_are_reported_at_once_with_their_places(tmp_path: Path) -> 
         (
             "do: {open: Lab 9.mn}",
             "do: {dance: true}",
-            'line 8 (steps[0].do.dance): unknown field "dance"',
+            'line 8 (steps[0].do.dance): unknown action "dance"',
         ),
         ("title: A small one\n", "", '"title" is missing'),
         (", hint: look", "", '(check[0].hint): "hint" is missing'),

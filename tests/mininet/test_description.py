@@ -90,7 +90,7 @@ def test_addresses_are_parsed_and_computed() -> None:
         "192.168.1.44",
     )
     assert util.macColonHex(258) == "00:00:00:00:01:02"
-    with pytest.raises(WanlabError, match="wider"):
+    with pytest.raises(WanlabError, match="larger"):
         util.ipAdd(300, 24)
 
 

@@ -143,7 +143,7 @@ def test_a_removed_line_is_noticed(recorder: SessionRecorder) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "has no whole line"),
+        (b"", "has no complete line"),
         (b"hello\n", "is not a session file"),
         (b'{"a": 1}\n', "is not a session file"),
         (
