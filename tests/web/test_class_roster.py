@@ -100,7 +100,7 @@ def test_a_class_without_a_list_says_what_to_write(tmp_path: Path) -> None:
         (["--networks", "3"], "--networks is for classes only"),
         (["--class", ".", "--folder", "x"], "--folder cannot be combined with --class"),
         (["--class", ".", "--memory", "1MB"], "--memory 1MB is too little"),
-        (["--class", ".", "--address", "0.0.0.0"], "needs --url, the address at which browsers reach"),
+        (["--class", ".", "--address", "0.0.0.0"], "needs --url, the address"),
         (["--class", "no-such-folder"], "there is no folder no-such-folder"),
     ],
 )
