@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from wanlab.machine.native.requirements import KernelNeeds, missing, needs_of, qdisc_kind
+from wanlab.machine.native.requirements import (
+    KernelNeeds,
+    kernel_option,
+    missing,
+    needs_of,
+    qdisc_kind,
+)
 from wanlab.plan import plan
 from wanlab.topology import ensure, link, resolve
 from wanlab.topology.model import Host, Port, Switch, Topology
@@ -78,3 +84,8 @@ def test_each_missing_thing_is_named_with_its_cause() -> None:
         "a speed",
     ]
     assert missing(KernelNeeds(), NOTHING, set()) == []
+
+
+def test_the_option_of_a_queue_is_one_that_the_kernel_has() -> None:
+    assert kernel_option("fq_codel") == "CONFIG_NET_SCH_FQ_CODEL"
+    assert kernel_option("clsact") == "CONFIG_NET_SCH_INGRESS"  # one module registers both

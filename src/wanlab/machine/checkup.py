@@ -407,7 +407,9 @@ def _backpressure(why_not: str) -> Finding:
 
 
 def _queue(kind: str, why_not: str) -> Finding:
-    remedy = f"use --machine embedded, or a kernel with CONFIG_NET_SCH_{kind.upper()}"
+    from .native.requirements import kernel_option
+
+    remedy = f"use --machine embedded, or a kernel with {kernel_option(kind)}"
     says = "not available" if why_not else "available"
     return Finding("native", f"queue {kind}", not why_not, says, remedy)
 

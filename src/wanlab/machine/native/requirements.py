@@ -109,10 +109,15 @@ def qdisc_kind(line: str) -> str:
     return words[index]
 
 
+def kernel_option(kind: str) -> str:
+    """Return the option of the kernel that a qdisc needs (Linux, net/sched/Kconfig)."""
+    return f"CONFIG_NET_SCH_{'INGRESS' if kind == 'clsact' else kind.upper()}"
+
+
 def missing(needs: KernelNeeds, probed: ProbeResult, programs: set[str]) -> list[str]:
     """Return one line for each missing feature. `programs` are the installed ones."""
     lines = [
-        f"queueing discipline {kind}{_reason(why, f'kernel option CONFIG_NET_SCH_{kind.upper()}')}"
+        f"queueing discipline {kind}{_reason(why, f'kernel option {kernel_option(kind)}')}"
         for kind, why in probed["qdiscs"].items()
         if why
     ]
