@@ -20,6 +20,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be read or written, for a message that names the file itself."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
 class WanlabError(Exception):
     """An error that the user can correct."""
 

@@ -19,7 +19,9 @@ def read(text: str) -> Topology:
 
 
 def is_file(text: str) -> bool:
-    return text.endswith(FILE_SUFFIXES) or "/" in text or Path(text).exists()
+    """Tell a file from a shape; no shape has a dot or a slash in its name."""
+    name = text.partition(",")[0]
+    return text.endswith(FILE_SUFFIXES) or "." in name or "/" in name or Path(text).exists()
 
 
 def script(text: str, wire: str) -> str:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wanlab.errors import InputError, Problem, WanlabError
+from wanlab.errors import InputError, Problem, WanlabError, reason_of
 from wanlab.session import SessionIdentity, parse
 
 from . import hand_in
@@ -65,7 +65,7 @@ def read_students(path: Path) -> list[Student]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise WanlabError(f"cannot read {path}: {error}") from None
+        raise WanlabError(f"cannot read {path}: {reason_of(error)}") from None
     columns = list(rows[0]) if rows else []
     name_column = next((name for name in NAME_COLUMNS if name in columns), None)
     if name_column is None or SEED not in columns:

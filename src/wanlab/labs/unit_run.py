@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wanlab import __version__, record
-from wanlab.errors import WanlabError
+from wanlab.errors import WanlabError, reason_of
 from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
 from wanlab.session import RecordedSession
@@ -281,7 +281,7 @@ def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
     try:
         text = script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise WanlabError(f"cannot read {script}: {error}") from None
+        raise WanlabError(f"cannot read {script}: {reason_of(error)}") from None
     (folder / SUBMISSION).write_text(text, encoding="utf-8")
     return [Step(1, "", (CLIENT,), (f"source ~/{SUBMISSION}",))]
 

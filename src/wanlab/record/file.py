@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
-from wanlab.errors import RecordError
+from wanlab.errors import RecordError, reason_of
 from wanlab.record.provenance import Provenance, as_text, refuse_unknown
 from wanlab.record.record import (
     FORMAT,
@@ -61,7 +61,7 @@ def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = Fal
             folder.rename(replaced)
         unfinished.rename(folder)
     except OSError as error:
-        raise RecordError(f"cannot write {folder}: {error}") from error
+        raise RecordError(f"cannot write {folder}: {reason_of(error)}") from error
     finally:
         if replaced.exists() and not folder.exists():
             replaced.rename(folder)  # interrupted between the two renames
@@ -85,7 +85,7 @@ def read(folder: str | os.PathLike[str]) -> Record:
     except (KeyError, TypeError) as error:
         raise RecordError(f"{folder / _INDEX} is malformed: {error!r}") from error
     except OSError as error:
-        raise RecordError(f"cannot read {folder}: {error}") from error
+        raise RecordError(f"cannot read {folder}: {reason_of(error)}") from error
     if content_digest(written, record.tables, record.raw) != index["digest"]:
         raise RecordError(
             f"{folder} has changed since it was written: its digest differs",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from wanlab.errors import WanlabError
+from wanlab.errors import WanlabError, reason_of
 from wanlab.labs import unit_process
 
 from .commands import GalleryCommand
@@ -119,7 +119,7 @@ class GalleryRuns:
             )
         except OSError as error:
             self._end()
-            raise WanlabError(f"cannot run {unit.name}: {error}") from None
+            raise WanlabError(f"cannot run {unit.name}: {reason_of(error)}") from None
         self._tasks.start(self._follow(unit.name, self._process))
 
     async def _follow(self, name: str, process: asyncio.subprocess.Process) -> None:

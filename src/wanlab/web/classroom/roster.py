@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wanlab.errors import InputError, Problem, WanlabError
+from wanlab.errors import InputError, Problem, WanlabError, reason_of
 from wanlab.labs.submissions import NAME_COLUMNS, SEED, Student, read_students
 from wanlab.units import parse_size
 
@@ -139,7 +139,7 @@ def _students_with_seeds(folder: Path) -> list[Student]:
             reader = csv.DictReader(file)
             rows, columns = list(reader), list(reader.fieldnames or ())
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise WanlabError(f"cannot read {path}: {error}") from None
+        raise WanlabError(f"cannot read {path}: {reason_of(error)}") from None
     if SEED in columns:
         return read_students(path)
     name_column = next((name for name in NAME_COLUMNS if name in columns), None)
