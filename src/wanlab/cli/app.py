@@ -32,9 +32,10 @@ from .plot_verb import plot
 from .replay_verb import replay
 from .reproduce_verb import reproduce
 from .test_verb import run_test
+from .usage import Commands
 
 # \b makes click keep the line breaks of a paragraph.
-app = typer.Typer(
+app = Commands(
     help="""A network laboratory with its own Linux kernel and its own clock.
 
     \b
@@ -89,7 +90,7 @@ app.command()(web)
 def execute(
     command: Annotated[
         list[str],
-        typer.Argument(help="The command and its arguments, after --.", metavar="COMMAND"),
+        typer.Argument(help="The command and its arguments.", metavar="[--] COMMAND..."),
     ],
     topo: Annotated[
         str | None,

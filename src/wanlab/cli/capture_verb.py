@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from . import completions
 from .options import (
@@ -17,12 +16,13 @@ from .options import (
     number_option,
     topology_option,
 )
+from .usage import PlainUsage
 
 COMMAND = "wanlab.command"
 SEPARATOR = "--"
 
 
-class WithCommand(TyperCommand):
+class WithCommand(PlainUsage):
     """A command whose arguments after -- are another command, kept apart from its own arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

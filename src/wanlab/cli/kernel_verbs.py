@@ -8,8 +8,9 @@ import typer
 
 from . import completions
 from .passed_on import ALL_ARGUMENTS, PassedOn
+from .usage import Commands
 
-kernel = typer.Typer(
+kernel = Commands(
     help="Build, list and verify the kernels of machines.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -9,8 +9,9 @@ import typer
 
 from . import completions
 from .options import Clock, Json, Kernel, Units, UnitSeed, file_option, folder_option, number_option
+from .usage import Commands
 
-lab = typer.Typer(
+lab = Commands(
     help="Work with the labs of a course on network protocols.",
     no_args_is_help=True,
     rich_markup_mode=None,

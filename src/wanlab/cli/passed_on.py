@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperCommand
+from .usage import PlainUsage
 
 ALL_ARGUMENTS: dict[str, Any] = {
     "allow_extra_args": True,
@@ -14,8 +14,12 @@ ALL_ARGUMENTS: dict[str, Any] = {
 """Settings of a command that parses nothing itself."""
 
 
-class PassedOn(TyperCommand):
+class PassedOn(PlainUsage):
     """A command that completes its options as it completes its other arguments."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the options' placeholder, which stands for all arguments."""
+        return [self.options_metavar or ""]
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return the completions of the command's only argument."""

@@ -9,8 +9,9 @@ import typer
 
 from . import completions
 from .options import Jobs, Json, Kernel, NoCache, Scheduler, folder_option
+from .usage import Commands
 
-reproduce = typer.Typer(
+reproduce = Commands(
     help="""Repeat published figures and compare the results.
 
     \b
