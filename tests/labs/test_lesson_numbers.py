@@ -33,7 +33,7 @@ def _measured(title: str) -> list[float]:
 
 
 def _shown(lesson: str) -> Iterator[str]:
-    """Yield the numbers in columns "one run here"."""
+    """Yield the numbers in columns and rows "one run here"."""
     column = None
     for line in lesson.splitlines():
         if not line.startswith("|"):
@@ -41,6 +41,8 @@ def _shown(lesson: str) -> Iterator[str]:
         elif column is None:
             heads = [cell.startswith("one run here") for cell in _cells(line)]
             column = heads.index(True) if True in heads else -1
+        elif "one run here" in _cells(line)[1]:
+            yield from NUMBER.findall(line)
         elif column >= 0:
             yield from NUMBER.findall(_cells(line)[column])
 
