@@ -20,6 +20,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("WANLAB_KERNEL", raising=False)
     monkeypatch.setattr(image, "shipped_folder", lambda: tmp_path / "no wheel")
+    monkeypatch.setattr(first_use, "recipe_program", lambda: tmp_path / "no recipe")
+    first_use.folder_of.cache_clear()
     return tmp_path / "wanlab" / "kernels"
 
 
@@ -89,7 +91,8 @@ def test_the_variable_names_a_kernel_or_a_folder_and_a_named_kernel_comes_before
 RECIPE = """
 import json, os, pathlib, sys
 if sys.argv[1] == "list":
-    print(json.dumps([{"name": "6.12"}, {"name": "7.3"}, {"name": "bbr3"}]))
+    where = os.environ.get("OWN_FOLDER", "")
+    print(json.dumps([{"name": n, "where": where} for n in ("6.12", "7.3", "bbr3")]))
 elif sys.argv[2] == "bbr3":
     print("kernel: x.patch does not apply", file=sys.stderr)
     sys.exit(1)
@@ -109,6 +112,19 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(first_use, "recipe_program", lambda: program)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     return program
+
+
+def test_of_several_kernels_of_one_name_the_recipes_is_chosen_whatever_was_built_last(
+    cache: Path, recipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = make(cache / "aa", "aa", age_s=10)
+    make(cache / "bb", "bb", age_s=5)
+    make(cache / "cc", "cc", age_s=1)
+    monkeypatch.setenv("OWN_FOLDER", str(ours))
+    assert find_image().manifest_hash == "aa"
+    first_use.folder_of.cache_clear()
+    monkeypatch.setenv("OWN_FOLDER", "")  # the recipe's own kernel is not built
+    assert find_image().manifest_hash == "cc"
 
 
 def test_a_kernel_that_is_not_built_is_built_at_its_first_use_after_saying_how_long_it_takes(

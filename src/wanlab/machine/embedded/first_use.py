@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
 from wanlab.errors import RequirementError, did_you_mean
@@ -26,7 +27,15 @@ def recipe_program() -> Path:
 def can_build(name: str) -> bool:
     """Return whether there is a recipe for a kernel of that name."""
     program = recipe_program()
-    return program.exists() and name in _names(program)
+    return program.exists() and name in _listed(program)
+
+
+@cache
+def folder_of(name: str) -> Path | None:
+    """Return the folder of the recipe's kernel of that name; None without one. Asks once per process."""
+    program = recipe_program()
+    folder = _listed(program).get(name, "") if program.exists() else ""
+    return Path(folder) if folder else None
 
 
 def build(name: str, built: Collection[str]) -> None:
@@ -40,9 +49,9 @@ def build(name: str, built: Collection[str]) -> None:
             f'there is no kernel "{name}" here',
             f"a checkout of wanlab builds others; {did_you_mean(name, sorted(built))}",
         )
-    known = _names(program)
+    known = _listed(program)
     if name not in known:
-        raise RequirementError(f'there is no kernel "{name}"', did_you_mean(name, known))
+        raise RequirementError(f'there is no kernel "{name}"', did_you_mean(name, list(known)))
     processors = len(os.sched_getaffinity(0))
     minutes = max(1, round(PROCESSOR_MINUTES / processors))
     print(
@@ -63,9 +72,10 @@ def build(name: str, built: Collection[str]) -> None:
         )
 
 
-def _names(program: Path) -> list[str]:
+def _listed(program: Path) -> dict[str, str]:
+    """Return the folders of the recipe's kernels by name, "" for those that are not built."""
     command = [sys.executable, str(program), "list", "--json"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise RequirementError("cannot list the kernels", done.stderr.strip())
-    return [str(kernel["name"]) for kernel in json.loads(done.stdout)]
+    return {str(kernel["name"]): str(kernel["where"]) for kernel in json.loads(done.stdout)}

@@ -78,9 +78,9 @@ def shipped_folder() -> Path:
 def find_image(kernel: str = "") -> Image:
     """Return the kernel of that name or in that folder; "": that of WANLAB_KERNEL, or the default.
 
-    If several images have the name, the wheel's comes first, then the one built last. A kernel that
-    was named but has not been built is built now. RequirementError if there is no such kernel, if it
-    is damaged, or if this computer's processor is not x86-64.
+    If several images have the name, the wheel's comes first, then that of the checkout's recipe, then
+    the one built last. A kernel that was named but has not been built is built now. RequirementError
+    if there is no such kernel, if it is damaged, or if this computer's processor is not x86-64.
     """
     if platform.machine() != ARCHITECTURE:
         raise RequirementError(
@@ -107,7 +107,12 @@ def is_known(kernel: str) -> bool:
 
 
 def built_kernels() -> dict[str, Path]:
-    """Return the folder of each kernel that has been built, by name."""
+    """Return a folder of each kernel that has been built, by name: the one built last."""
+    return {name: folders[-1] for name, folders in _folders().items()}
+
+
+def _folders() -> dict[str, list[Path]]:
+    """Return the folders of each kernel by name, in the order of their builds; the wheel's is last."""
     built = kernels_folder()
     try:
         manifests = sorted(
@@ -118,11 +123,23 @@ def built_kernels() -> dict[str, Path]:
     folders = [path.parent for path in manifests]
     if (shipped_folder() / MANIFEST_FILE).exists():
         folders.append(shipped_folder())
-    return {_name_in(read_manifest(folder)): folder for folder in folders}
+    of_name: dict[str, list[Path]] = {}
+    for folder in folders:
+        of_name.setdefault(_name_in(read_manifest(folder)), []).append(folder)
+    return of_name
 
 
 def _folder_of(name: str) -> Path | None:
-    return built_kernels().get(name)
+    """Return the folder of the kernel to boot, or None.
+
+    Two versions of wanlab can build different kernels of one name into the cache. Only the recipe
+    knows which is the checkout's; it takes 0.4 s to answer, so it is asked only then.
+    """
+    folders = _folders().get(name, [])
+    if len(folders) > 1 and folders[-1] != shipped_folder():
+        recipes_own = first_use.folder_of(name)
+        return recipes_own if recipes_own in folders else folders[-1]
+    return folders[-1] if folders else None
 
 
 def _name_in(manifest: Mapping[str, Any]) -> str:
