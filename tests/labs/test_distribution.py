@@ -47,6 +47,13 @@ def test_each_number_has_its_median_and_its_central_range() -> None:
     assert number.values == tuple(values)
 
 
+def test_with_fewer_than_40_seeds_the_range_is_that_of_all_values() -> None:
+    samples = [report(figure(float(value))) for value in range(40)]
+    (few,), (many,) = distributions(samples[:39]), distributions(samples)
+    assert few.central == (0.0, 38.0)
+    assert many.central == pytest.approx((0.975, 38.025))
+
+
 def test_a_band_that_only_outliers_reach_does_not_include_the_manual() -> None:
     reports = [report(figure(20.0)) for _ in range(79)] + [report(figure(9.5))]
     (number,) = distributions(reports)
@@ -78,7 +85,7 @@ def test_texts_and_missing_numbers_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("manual", "values", "verdict", "place"),
     [
-        ("9.5", (9.4, 9.4), "same", 1.0),
+        ("9.5", (9.4, 9.4), "constant", 1.0),
         ("about 9.5", (9.0, 9.4, 9.5, 9.6, 20.0), "within", 0.5),
         ("approximately 9.5", (9.0, 9.4, 9.5, 9.6, 20.0), "within", 0.5),
         ("9.5", (9.6, 9.7, 9.8), "band only", 0.0),

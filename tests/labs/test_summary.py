@@ -106,8 +106,9 @@ def test_the_page_on_the_course_compares_the_manual_with_many_seeds() -> None:
     text = course_page.page(ROWS, {"6": six}, "Said.", {"6": known}, {})
     assert "| Lab 6: One | 2 | 6.12.9 | 2 | 0 | 1 | 0 | 1 |" in text
     assert "* Lab 6: One, step 2, queue: wanlab's values are above the manual's band." in text
-    assert "| reproduced | 9.41 to 9.79: within, at 50% |" in text
-    assert "| explained | 20.25 to 29.75: outside, at 0% |" in text
+    assert "| status | range of 2 seeds | verdict | seeds below the manual |" in text
+    assert "| reproduced | 9.4 to 9.8 | within | 50% |" in text
+    assert "| explained | 20 to 30 | outside | 0% |" in text
 
 
 def test_the_html_page_links_to_the_reports() -> None:

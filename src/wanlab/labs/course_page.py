@@ -11,9 +11,10 @@ from wanlab.text_table import markdown
 
 from .distribution import (
     BAND_ONLY,
+    CENTRAL,
+    CONSTANT,
     NEAR,
     OUTSIDE,
-    SAME,
     WITHIN,
     Key,
     NumberDistribution,
@@ -25,7 +26,7 @@ from .report import REPRODUCED, FigureReport, UnitReport
 from .summary import HEADS, SummaryRow, cells, totals
 
 WIDTH = 100
-VERDICTS = (SAME, WITHIN, BAND_ONLY, OUTSIDE)
+VERDICTS = (CONSTANT, WITHIN, BAND_ONLY, OUTSIDE)
 DISTRIBUTIONS = "docs/distributions"
 COMMAND = f"wanlab lab run all --table docs/course.md --distributions {DISTRIBUTIONS}"
 Distributions = Mapping[str, UnitDistribution]
@@ -106,8 +107,9 @@ def _columns(has_distributions: bool) -> Iterator[str]:
     if has_distributions:
         yield ""
         yield _filled(
-            "A unit that was run with many seeds has one more column: the central 95 % of the seeds' "
-            "values, the verdict, and the percentage of seeds that gave less than the manual's number."
+            "A unit that was run with many seeds has three more columns: the central 95 % of the values "
+            "(the whole range, if there are fewer than 40 seeds), the verdict, and the percentage of "
+            "seeds that gave less than the manual's number."
         )
 
 
@@ -143,7 +145,7 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
     all_numbers = [number for numbers in known.values() for number, _ in numbers]
     sums = _count_verdicts(all_numbers)
-    beyond_band = sum(each.verdict == SAME and not each.includes_manual for each in all_numbers)
+    beyond_band = sum(each.verdict == CONSTANT and not each.includes_manual for each in all_numbers)
     near = sum(each.verdict == BAND_ONLY and each.is_near for each in all_numbers)
     yield from (
         "",
@@ -159,9 +161,9 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         *_verdicts(sums, beyond_band, near),
         "",
         _filled(
-            "With fewer than 40 seeds, the central 95 % is almost the whole range from the lowest to "
-            "the highest value. With few seeds, this range is too narrow, so *outside* and *band only* "
-            "occur too often."
+            "With fewer than 40 seeds, the range from the lowest to the highest value replaces the "
+            "central 95 %. With few seeds, this range is too narrow, so *outside* and *band only* occur "
+            "too often."
         ),
         "",
         *_table(("unit", "seeds", "kernel", "numbers", *VERDICTS), table),
@@ -185,15 +187,15 @@ def _count_verdicts(numbers: Iterable[NumberDistribution]) -> Mapping[str, int]:
 def _verdicts(sums: Mapping[str, int], beyond_band: int, near: int) -> Iterator[str]:
     """Yield an item for each verdict, with its count and its meaning.
 
-    `beyond_band` counts the SAME numbers outside the manual's band, `near` the BAND_ONLY ones for which
-    the manual's number is near.
+    `beyond_band` counts the CONSTANT numbers outside the manual's band, `near` the BAND_ONLY ones for
+    which the manual's number is near.
     """
-    varying = sum(sums.values()) - sums[SAME]
+    varying = sum(sums.values()) - sums[CONSTANT]
     yield from (
         _item(
-            f"*{SAME}* ({sums[SAME]} of {sum(sums.values())} numbers): every seed gives the same value. "
-            f"{beyond_band} of these values {'is' if beyond_band == 1 else 'are'} outside the manual's "
-            "band; the units' sections below say why."
+            f"*{CONSTANT}* ({sums[CONSTANT]} of {sum(sums.values())} numbers): every seed gives the "
+            f"same value. {beyond_band} of these values {'is' if beyond_band == 1 else 'are'} outside "
+            "the manual's band; the units' sections below say why."
         ),
         _item(
             f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
@@ -230,16 +232,26 @@ def _outside(
             yield _item(f"{_cell(where)}: wanlab's values are {number.side} the manual's band.")
 
 
-def _draws(number: NumberDistribution | None) -> str:
-    """Return the cell of a number: its central 95 %, and where the manual's number is among them."""
+def _seed_heads(runs: int) -> tuple[str, ...]:
+    """Return the heads of the columns of `_seed_cells` for a number of seeds."""
+    tail = (1 - CENTRAL) / 2
+    what = "range" if runs * tail < 1 else f"central {CENTRAL * 100:g} %"
+    return f"{what} of {runs} seeds", "verdict", "seeds below the manual"
+
+
+def _seed_cells(number: NumberDistribution | None) -> tuple[str, ...]:
+    """Return the range of a number, its verdict, and how many seeds are below the manual's number."""
     if number is None:
-        return ""
-    if number.verdict == SAME:
-        return SAME
-    low, high = number.central
+        return "", "", ""
+    if number.verdict == CONSTANT:
+        return "", CONSTANT, ""
+    low, high = map(readable, number.central)
     place = number.place_of_manual
-    where = number.verdict if place is None else f"{number.verdict}, at {place:.0%}"
-    return f"{readable(low)} to {readable(high)}: {where}"
+    return (
+        low if low == high else f"{low} to {high}",
+        number.verdict,
+        "" if place is None else f"{place:.0%}",
+    )
 
 
 # -- one unit -------------------------------------------------------------------------------------
@@ -258,7 +270,7 @@ def _numbers(report: UnitReport, known: UnitDistribution | None, seed_reason: st
         yield from (_filled(f"Seed {report['seed']}: {_one_line(seed_reason)}"), "")
     heads = ["step", "what", "manual", "ours", "band", "status"]
     if known is not None:
-        heads.append(f"central 95 % of {known.runs} seeds: the manual's")
+        heads += _seed_heads(known.runs)
     yield from _table(heads, [_row(key, figure, known) for key, figure in shown])
     explained = [(key[1], figure) for key, figure in shown if figure["status"] != REPRODUCED]
     for reason in dict.fromkeys(figure["why"] for _, figure in explained):
@@ -275,7 +287,7 @@ def _row(key: Key, figure: FigureReport, known: UnitDistribution | None) -> tupl
         figure["band"],
         figure["status"],
     )
-    return row if known is None else (*row, _draws(known.find(key, figure)))
+    return row if known is None else (*row, *_seed_cells(known.find(key, figure)))
 
 
 def _ours(figure: FigureReport) -> str:

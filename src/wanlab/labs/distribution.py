@@ -25,11 +25,11 @@ from .report import FigureReport, UnitReport
 CENTRAL = 0.95
 NEAR = 0.1
 HEADINGS = ("what", "manual", "median", "central 95 %", "in band", "manual's")
-SAME, WITHIN, BAND_ONLY, OUTSIDE = "same", "within", "band only", "outside"
+CONSTANT, WITHIN, BAND_ONLY, OUTSIDE = "constant", "within", "band only", "outside"
 """Where the manual's number is.
 
-SAME: all seeds give one value. WITHIN: it is in the central 95 % of the seeds' values. BAND_ONLY: it is
-not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
+CONSTANT: all seeds give one value. WITHIN: it is in the central 95 % of the seeds' values. BAND_ONLY:
+it is not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
 """
 # A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
 _NUMBER = re.compile(
@@ -65,8 +65,10 @@ class NumberDistribution:
 
     @property
     def central(self) -> tuple[float, float]:
-        """The central 95 % of the values."""
+        """The central 95 % of the values. With less than one value in each tail, that is all of them."""
         tail = (1 - CENTRAL) / 2
+        if len(self.values) * tail < 1:
+            return min(self.values), max(self.values)
         low, high = np.quantile(self.values, [tail, 1 - tail])
         return float(low), float(high)
 
@@ -103,9 +105,9 @@ class NumberDistribution:
 
     @property
     def verdict(self) -> str:
-        """SAME, WITHIN, BAND_ONLY or OUTSIDE."""
+        """CONSTANT, WITHIN, BAND_ONLY or OUTSIDE."""
         if len(set(self.values)) == 1:
-            return SAME
+            return CONSTANT
         low, high = self.central
         if (manual := self.manual_value) is not None and low <= manual <= high:
             return WITHIN
@@ -266,7 +268,7 @@ def text(distribution: UnitDistribution, heading: str) -> str:
     rows = [HEADINGS, *(_cells(number) for number in numbers)]
     lines = [f"{heading}, {distribution.runs} seeds", "", *aligned(rows, "<>>>>>")]
     typical = sum(number.includes_manual for number in numbers)
-    varying = [number for number in numbers if number.verdict != SAME]
+    varying = [number for number in numbers if number.verdict != CONSTANT]
     within = sum(number.verdict == WITHIN for number in varying)
     lines += [
         "",
@@ -289,7 +291,7 @@ def _cells(number: NumberDistribution) -> tuple[str, ...]:
         f"{readable(low)} to {readable(high)}",
         f"{number.share_in_band:.0%}",
         number.verdict
-        if place is None or number.verdict == SAME
+        if place is None or number.verdict == CONSTANT
         else f"{number.verdict}, {place:.0%}",
     )
 
