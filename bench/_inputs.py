@@ -260,8 +260,14 @@ def _read_options(data: bytes, folder: Path) -> None:
 
 
 @cache
+def _good_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is removed when this program ends."""
+    return tempfile.TemporaryDirectory(prefix="wanlab-bench-")
+
+
+@cache
 def _good_record() -> Path:
-    folder = Path(tempfile.mkdtemp()) / "record"
+    folder = Path(_good_folder().name) / "record"
     times = np.arange(200) * 10_000_000
     tables = {"qdisc": Table.of({"time_ns": times, "device": ["s1-eth2"] * 200, "drops": times})}
     provenance = Provenance(wanlab="0.1.0", seed=1, parameters={"limit": 2})

@@ -146,7 +146,7 @@ def test_timers_change_nothing(start: Callable[..., Network]) -> None:
         net = start(shapes.minimal(delay="1ms", loss="20%"))
         for number in range(1, count + 1):
             net.after(number * 7_000_000, lambda: None)
-        return net["h1"].run("ping -i 0.01 -c 50 10.0.0.2", check=False).output, net.now_ns
+        return net["h1"].run("ping -i 0.03 -c 50 10.0.0.2", check=False).output, net.now_ns
 
     assert ping(0) == ping(60)
 

@@ -25,7 +25,7 @@ def main() -> None:
             )
 
         show("ping", "h1", "ping -c 20 -i 0.05 h3")
-        show("losses", "h2", "ping -c 200 -i 0.02 h4")
+        show("losses", "h2", "ping -c 200 -i 0.03 h4")
         net["h3"].start("iperf3 -s")
         net["h4"].start("iperf3 -s")
         net.run_for("10ms")

@@ -155,7 +155,7 @@ def test_other_traffic_does_not_change_a_ports_losses(
     start: Start, undisturbed: RandomOutcomes
 ) -> None:
     net = start(single(3), seed=1)
-    net["h3"].start("ping -c 300 -i 0.02 h2", merge_stderr=True)
+    net["h3"].start("ping -c 300 -i 0.03 h2", merge_stderr=True)
     seen = observe(net)
     assert (seen.ports, seen.drawn) == (undisturbed.ports, undisturbed.drawn)
 
@@ -210,7 +210,7 @@ def test_an_experiment_that_is_repeated_in_one_machine_has_other_losses(start: S
 
     def received() -> str:
         net["h1"].run("tc qdisc add dev h1-eth0 root handle 1: netem loss 20%")
-        seen = net["h1"].run("ping -n -c 100 -i 0.02 h2", check=False).output
+        seen = net["h1"].run("ping -n -c 100 -i 0.03 h2", check=False).output
         net["h1"].run("tc qdisc del dev h1-eth0 root")
         return " ".join(re.findall(r"icmp_seq=(\d+)", seen))
 
@@ -221,7 +221,7 @@ def test_ports_of_one_switch_lose_different_packets(start: Start) -> None:
     net = start(shapes.single(3, loss="20%"), seed=1)
     seen = [
         re.findall(
-            r"icmp_seq=(\d+)", net["h1"].run(f"ping -n -c 100 -i 0.02 {host}", check=False).output
+            r"icmp_seq=(\d+)", net["h1"].run(f"ping -n -c 100 -i 0.03 {host}", check=False).output
         )
         for host in ("h2", "h3")
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_OURS = {".git", ".venv", "node_modules", "results", "dist", "build"}
+NOT_OURS = {"node_modules", "results", "dist", "build"}
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -17,9 +17,13 @@ HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 
 def pages() -> list[Path]:
-    """Return all Markdown files of this checkout."""
+    """Return all Markdown files of this checkout, without those in hidden folders."""
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*.md"))
-    return sorted(path for path in found if not NOT_OURS & set(path.parts))
+    return sorted(path for path in found if not any(map(_is_not_ours, path.parts)))
+
+
+def _is_not_ours(part: str) -> bool:
+    return part in NOT_OURS or part.startswith(".")
 
 
 def links(text: str) -> list[str]:

@@ -115,7 +115,7 @@ def test_a_capture_ends_when_its_file_is_full(start: Start) -> None:
     net = start(shapes.minimal())
     capture = Capture("h1-eth0", max_bytes="2KB")
     with Sampling(net, [capture]):
-        net["h1"].run("ping -c 50 -i 0.01 h2")
+        net["h1"].run("ping -c 50 -i 0.03 h2")
     assert 1500 < capture.file.stat().st_size <= 2000
     assert net.warnings == ["h1-eth0.pcapng is full (2000 bytes): later packets are left out"]
 

@@ -11,7 +11,7 @@ def losses(run: Run, *, loss: str = "10%", delay: str = "5ms", count: int = 20) 
     """Measure how many pings are lost."""
     topology = shapes.dumbbell(pairs=1, rate="10Mbps", delay=delay, loss=loss)
     with run.network(topology) as net:
-        done = net["h1"].run(f"ping -c {count} -i 0.02 h2", check=False)
+        done = net["h1"].run(f"ping -c {count} -i 0.03 h2", check=False)
     replies = ping.parse(done.output)
     print(f"{replies.received} of {replies.sent} came back")
     if loss == "100%":

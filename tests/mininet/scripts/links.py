@@ -62,7 +62,7 @@ for bw, kind, seconds in (
 # losses in each direction are within three standard deviations of the binomial distribution
 count, loss = 1000, 1 - (1 - 0.05) ** 2
 deviation = (count * loss * (1 - loss)) ** 0.5
-said = run(lambda net: net["h1"].cmd(f"ping -q -i 0.02 -c {count} 10.0.0.2"), links=1, loss=5)
+said = run(lambda net: net["h1"].cmd(f"ping -q -i 0.03 -c {count} 10.0.0.2"), links=1, loss=5)
 lost = count - int(said.split(" received")[0].split()[-1])
 assert abs(lost - count * loss) < 3 * deviation, (lost, count * loss, deviation)
 print("lost", lost, "done")
