@@ -34,7 +34,7 @@ def worst_round_trip(wire: Wire, hops: int) -> list[Figure]:
     links = "1 link" if hops == 1 else f"{hops} links"
     return [
         Figure(
-            effect=f"RTT over {links}, {wire} wire, largest error of 1 to 250 ms (at {worst})",
+            effect=f"RTT, {links}, {wire} wire; largest error for delays of 1 to 250 ms, at {worst}",
             origin="qdisc",
             theory=expected[worst],
             measured=worst_rtts_ms[worst],

@@ -112,7 +112,7 @@ def uniform() -> list[Figure]:
     sample = _jitter()
     return [
         _ks_figure(
-            "jitter, uniform: distance to uniform in +-sigma", ks_distance_to(sample, _uniform_cdf)
+            "jitter, uniform: KS distance to the uniform one", ks_distance_to(sample, _uniform_cdf)
         ),
         near(
             "jitter 5 ms, uniform: standard deviation",
@@ -129,7 +129,7 @@ def uniform() -> list[Figure]:
 def tabled(name: str) -> list[Figure]:
     sample, atoms = _jitter(name), table(name)
     return [
-        _ks_figure(f"jitter, {name}: distance to its table", ks_distance(sample, atoms)),
+        _ks_figure(f"jitter, {name}: KS distance to netem's table", ks_distance(sample, atoms)),
         _deviation_figure(name, sample, atoms),
     ]
 
@@ -137,9 +137,11 @@ def tabled(name: str) -> list[Figure]:
 def normal() -> list[Figure]:
     sample = _jitter("normal")
     return [
-        _ks_figure("jitter, normal: distance to its table", ks_distance(sample, table("normal"))),
         _ks_figure(
-            "jitter, normal: distance to the normal distribution",
+            "jitter, normal: KS distance to netem's table", ks_distance(sample, table("normal"))
+        ),
+        _ks_figure(
+            "jitter, normal: KS distance to the normal one",
             ks_distance_to(sample, _normal_cdf),
         ),
         _deviation_figure("normal", sample, table("normal")),

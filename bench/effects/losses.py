@@ -119,9 +119,17 @@ def reno(path: Path) -> list[Figure]:
     least, most = pftk * (1 - BOOK - spread), mathis * (1 + BOOK + spread)
     within = ROUNDS + spread
     return [
-        figure("1.31 MSS/(RTT sqrt p)", mathis, least, most, "from PFTK to the 1.31 formula, 10 %"),
-        figure("PFTK", pftk, least, most, "from PFTK to the 1.31 formula, 10 %"),
-        figure("rounds", rounds, rounds * (1 - within), rounds * (1 + within), "3 %"),
+        figure(
+            "upper limit, 1.31 MSS/(RTT sqrt p)",
+            mathis,
+            least,
+            most,
+            "from PFTK to the 1.31 formula, 10 %",
+        ),
+        figure("lower limit, PFTK", pftk, least, most, "from PFTK to the 1.31 formula, 10 %"),
+        figure(
+            "simulation in round trips", rounds, rounds * (1 - within), rounds * (1 + within), "3 %"
+        ),
         binomial(
             f"lost packets of the flow, {path}",
             "qdisc",

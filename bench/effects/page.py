@@ -26,7 +26,7 @@ figures differ. `./dev bench fidelity --kernel 7.3 --table` measures them and wr
 <!-- /origin -->
 """
 TITLES = {"aqm": "Active queue management"}
-HEADS = ("effect", "by", "theory", "measured", "error", "accepted, because")
+HEADS = ("effect", "caused by", "theory", "measured", "error", "accepted", "reason")
 
 
 def markdown(figures: Sequence[Figure]) -> str:
@@ -78,9 +78,8 @@ def _measured(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _cells_beside(figure: Figure, default: str) -> tuple[str, ...]:
-    effect, _, theory, measured, _, accepted = _cells(figure)
+    effect, _, theory, measured, _, accepted, _ = _cells(figure)
     measured = f"**{measured}**" if measured != default else measured
-    accepted = accepted if not figure.is_met else accepted.partition(":")[0]
     return (effect, theory, default, measured, accepted)
 
 
@@ -92,7 +91,7 @@ def _put(text: str, name: str, content: str) -> str:
     return between.sub(lambda _: f"{begin}\n{content}\n{end}", text)
 
 
-def _cells(figure: Figure) -> tuple[str, str, str, str, str, str]:
+def _cells(figure: Figure) -> tuple[str, str, str, str, str, str, str]:
     error = "" if figure.error is None else f"{100 * figure.error:+.2f} %".replace("-0.00", "0.00")
     unit = f" {figure.unit}" if figure.unit else ""
     accepted = f"{number(figure.least)} to {number(figure.most)}"
@@ -104,7 +103,8 @@ def _cells(figure: Figure) -> tuple[str, str, str, str, str, str]:
         number(figure.theory) + unit,
         number(figure.measured) + unit,
         error.replace("+0.00", "0.00"),
-        f"{accepted}: {figure.reason}" if figure.reason else accepted,
+        accepted,
+        figure.reason,
     )
 
 

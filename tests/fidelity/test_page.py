@@ -39,9 +39,9 @@ def test_refreshing_the_page_keeps_everything_else(tmp_path: Path) -> None:
     figure = near("x", "kernel", 2.0, 2.001, within=0.01, unit="ms")
     page.refresh({"a": [figure]}, "", there)
     table = (
-        "| effect | by | theory | measured | error | accepted, because |\n"
-        "|---|---|---|---|---|---|\n"
-        "| x | kernel | 2 ms | 2.001 ms | +0.05 % | 1.98 to 2.02: 1 % |"
+        "| effect | caused by | theory | measured | error | accepted | reason |\n"
+        "|---|---|---|---|---|---|---|\n"
+        "| x | kernel | 2 ms | 2.001 ms | +0.05 % | 1.98 to 2.02 | 1 % |"
     )
     assert there.read_text() == (
         f"before\n<!-- a -->\n{table}\n<!-- /a -->\nafter <!-- b -->\n<!-- /b -->\n"
