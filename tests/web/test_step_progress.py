@@ -1,17 +1,16 @@
-"""Test which steps of a lesson count as done, from terminal output and from the canvas."""
+"""Test which steps of a lesson count as done, from terminal output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from wanlab.labs import catalog
 from wanlab.labs.unit import GUI, MININET, Step
 from wanlab.web.canvas_steps import can_be_done
-from wanlab.web.model import Document, DrawnLink, DrawnNode
 from wanlab.web.shell_marks import ShellMarks, TypedCommand
-from wanlab.web.step_progress import CanvasSteps, CommandSteps
+from wanlab.web.step_progress import CommandSteps
 
 
 def mark(text: str) -> bytes:
@@ -62,38 +61,38 @@ STEPS = (PING, DELAY, AGAIN, SERVER, END, BOTH, WAITING, ENTER)
 
 def test_a_command_that_fails_does_no_step() -> None:
     steps = CommandSteps(STEPS)
-    assert steps.ended("h1", ended("ping -c 1 h2", 1), ()) == []
-    assert steps.ended("h2", ended("ping -c 1 h2"), ()) == []
-    assert steps.ended("h1", ended("ping  -c 1   h2"), ()) == [1]
+    assert steps.note_ended("h1", ended("ping -c 1 h2", 1), ()) == []
+    assert steps.note_ended("h2", ended("ping -c 1 h2"), ()) == []
+    assert steps.note_ended("h1", ended("ping  -c 1   h2"), ()) == [1]
 
 
 def test_a_repeated_command_does_the_later_step_only_after_the_steps_between() -> None:
     steps = CommandSteps(STEPS)
-    assert steps.ended("h1", ended("ping -c 1 h2"), {1}) == []
-    assert steps.ended("client", ended("tc qdisc add dev s1-eth1 root netem delay 20ms"), {1}) == [
-        2
-    ]
-    assert steps.ended("h1", ended("ping -c 1 h2"), {1, 2}) == [3]
+    assert steps.note_ended("h1", ended("ping -c 1 h2"), {1}) == []
+    assert steps.note_ended(
+        "client", ended("tc qdisc add dev s1-eth1 root netem delay 20ms"), {1}
+    ) == [2]
+    assert steps.note_ended("h1", ended("ping -c 1 h2"), {1, 2}) == [3]
 
 
 def test_a_server_is_started_while_it_runs_and_ended_with_ctrl_c() -> None:
     steps = CommandSteps(STEPS)
     running = TypedCommand("iperf3 -s", False)
-    assert steps.runs("h2", running, ()) == [4]
-    assert steps.ended("h2", ended("iperf3 -s", 1), {4}) == [5]
-    assert steps.ended("h2", ended("iperf3 -s", 127), ()) == []
+    assert steps.note_running("h2", running, ()) == [4]
+    assert steps.note_ended("h2", ended("iperf3 -s", 1), {4}) == [5]
+    assert steps.note_ended("h2", ended("iperf3 -s", 127), ()) == []
 
 
 def test_a_step_in_two_terminals_needs_both_with_their_expected_output() -> None:
     steps = CommandSteps(STEPS)
-    assert steps.ended("h1", ended("ifconfig", output="RX packets 0"), ()) == []
-    assert steps.ended("h2", ended("ifconfig", output="no such device"), ()) == []
-    assert steps.ended("h2", ended("ifconfig", output="RX  packets 0"), ()) == [6]
+    assert steps.note_ended("h1", ended("ifconfig", output="RX packets 0"), ()) == []
+    assert steps.note_ended("h2", ended("ifconfig", output="no such device"), ()) == []
+    assert steps.note_ended("h2", ended("ifconfig", output="RX  packets 0"), ()) == [6]
 
 
 def test_enter_completes_the_step_with_the_line_and_the_step_with_enter() -> None:
     steps = CommandSteps(STEPS)
-    assert steps.begun("h1", TypedCommand("iperf3 -c h2", False), ()) == [7, 8]
+    assert steps.note_begun("h1", TypedCommand("iperf3 -c h2", False), ()) == [7, 8]
 
 
 class Typist:
@@ -111,17 +110,17 @@ class Typist:
         elif step.enter:
             typed = [self._steps[number] for number in step.enter]
             for one in typed:
-                self._each(one, self._progress.begun, None)
+                self._each(one, self._progress.note_begun, None)
             for one in typed:
-                self._each(one, self._progress.ended, step)
+                self._each(one, self._progress.note_ended, step)
         elif step.stops or step.ends:
-            self._each(self._started.pop(step.stops or step.ends), self._progress.ended, step)
+            self._each(self._started.pop(step.stops or step.ends), self._progress.note_ended, step)
         elif step.starts:
             self._started[step.starts] = step
-            self._each(step, self._progress.begun, None)
-            self._each(step, self._progress.runs, None)
+            self._each(step, self._progress.note_begun, None)
+            self._each(step, self._progress.note_running, None)
         elif not step.waits_for_enter:
-            self._each(step, self._progress.ended, step)
+            self._each(step, self._progress.note_ended, step)
 
     def _each(self, step: Step, note: Callable[..., list[int]], end: Step | None) -> None:
         output = "\n".join([*step.says, *(end.says if end else ())])
@@ -148,51 +147,6 @@ def test_an_unknown_command_of_mininet_does_no_step() -> None:
     steps = CommandSteps(unit.steps)
     unknown = "*** Unknown command: h1 ifconfig"
     line = ended("h1 ifconfig", output=unknown, at_mininet=True)
-    assert steps.ended("mininet", line, ()) == []
+    assert steps.note_ended("mininet", line, ()) == []
     nodes = ended("nodes", output="available nodes are: \r\nh1 h2 s1\r\n", at_mininet=True)
-    assert steps.ended("mininet", nodes, ()) == [4]
-
-
-def lab1(ip: str = "", *, is_linked: bool = True) -> Document:
-    options: dict[str, object] = {"ip": ip} if ip else {}
-    nodes = (
-        DrawnNode("a", "host", "h1", options=options),
-        DrawnNode("b", "host", "h2", options={"ip": "10.0.0.2/8"} if ip else {}),
-        DrawnNode("s", "switch", "s1"),
-    )
-    links = (DrawnLink("1", "a", "s"), DrawnLink("2", "s", "b")) if is_linked else ()
-    return Document(nodes, links)
-
-
-def canvas_steps_of_lab1(
-    actions: Iterable[tuple[tuple[str, str], Document]], done: set[int]
-) -> list[list[int]]:
-    steps = CanvasSteps(catalog.find("1").steps)
-    marked = []
-    for event, document in actions:
-        new = steps.note([event] if event[0] else [], document, done)
-        done |= set(new)
-        marked.append(new)
-    return marked
-
-
-def test_canvas_steps_are_done_by_hand_one_after_another() -> None:
-    nothing = ("", "")
-    with_ip = lab1("10.0.0.1/8")
-    marked = canvas_steps_of_lab1(
-        [
-            (("terminal", "client"), Document()),
-            (("new", ""), Document()),
-            (nothing, lab1(is_linked=False)),
-            (nothing, lab1()),
-            (nothing, with_ip),
-            (("run", ""), with_ip),
-            (("terminal", "h1"), with_ip),
-            (("terminal", "h2"), with_ip),
-            (("stop", ""), with_ip),
-            (nothing, lab1()),
-            (("save", "lab01/lab_topologies/other.mn"), lab1()),
-        ],
-        set(),
-    )
-    assert marked == [[1], [10], [], [11], [12], [13], [], [14], [18], [19], []]
+    assert steps.note_ended("mininet", nodes, ()) == [4]

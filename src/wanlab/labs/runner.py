@@ -7,38 +7,50 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wanlab import Network
 from wanlab.errors import MachineError, RequirementError, WanlabError
 from wanlab.measure.metrics import StepOutput
 
-from . import outcome, student_files
+from . import student_files
 from .canvas import Canvas
 from .lab_network import LabNetwork
-from .outcome import Outcome
+from .outcome import Outcome, skipped_figure
 from .shell import LabShell, not_ended
-from .step_samples import StepRecord, StepRecords
+from .step_samples import QueueTables, StepRecord, StepRecords
 from .unit import GUI, MININET, Step, Unit
 
 LIMIT_NS = 1_800_000_000_000
 """No command of the course takes longer."""
-SETTLE_NS = 500_000_000
-"""After this time a server listens."""
+SERVER_START_NS = 500_000_000
+"""How long to wait after starting a command that is left running; by then, a server listens."""
+SERVER_END_NS = 500_000_000
+"""How long a server that ends by itself may take to end after its client has."""
 GRACE_NS = 20_000_000_000
 """How long a command may take to end after Ctrl-C."""
-READY_NS = 60_000_000_000
+PROMPT_LIMIT_NS = 60_000_000_000
+"""How long Mininet's prompt may take to appear."""
 PROGRESS_NS = 15_000_000_000
+"""The network time between two reports of how long a command has been running."""
 
 
 @dataclass
 class StartedCommand:
     """A command that one step has started and a later step will stop."""
 
-    result: Outcome
+    outcome: Outcome
     shell: LabShell
     folder: str
     first_output: str
     """Its output up to the beginning of the next step."""
+
+
+class WaitingLine(NamedTuple):
+    """A line that one step has typed and for which a later step will press Enter."""
+
+    outcome: Outcome
+    shell: LabShell
 
 
 class StepRunner:
@@ -66,7 +78,7 @@ class StepRunner:
         self.unit = unit
         self.folder = folder
         self.canvas = Canvas(unit.topology)
-        self.results: list[Outcome] = []
+        self.outcomes: list[Outcome] = []
         self._clock = clock
         self._say = say
         self._confines = confines
@@ -82,7 +94,9 @@ class StepRunner:
         )
         self._records = StepRecords()
         self._started: dict[str, StartedCommand] = {}
-        self._typed: dict[int, tuple[Outcome, LabShell]] = {}
+        """By the names that steps give these commands."""
+        self._waiting_for_enter: dict[int, WaitingLine] = {}
+        """By the number of the step that has typed the line."""
 
     def __enter__(self) -> StepRunner:
         return self
@@ -104,13 +118,12 @@ class StepRunner:
         """The measurements that were made while the steps ran."""
         return self._records.records
 
-    def interrupted_records(self) -> list[StepRecord]:
-        """Return the records, including those of measurements that are still running."""
+    def end_all_sampling(self) -> None:
+        """End the measurements that are still running; `records` then includes them."""
         if self.has_booted:
             # A network that has died cannot be sampled any more.
             with suppress(WanlabError):
                 self._records.end_all(self._lab.network)
-        return self._records.records
 
     @property
     def programs(self) -> list[dict[str, str]]:
@@ -136,7 +149,7 @@ class StepRunner:
     def running_commands(self) -> list[tuple[str, str]]:
         """Return the commands that steps have left running: each terminal with its command."""
         return [
-            (command.shell.name, command.result.step.lines[-1])
+            (command.shell.name, command.outcome.step.lines[-1])
             for command in self._started.values()
             if command.shell.is_busy
         ]
@@ -144,46 +157,46 @@ class StepRunner:
     # -- steps ------------------------------------------------------------------------------------
 
     def perform(self, steps: Sequence[Step], *, finish: bool = True) -> list[Outcome]:
-        """Perform steps in order; their outcomes are added to `results`, too.
+        """Perform steps in order; their outcomes are added to `outcomes`, too.
 
         Commands that they leave running are ended, unless `finish` is false.
         """
-        before = len(self.results)
+        before = len(self.outcomes)
         for step in steps:
-            result = Outcome(step, clock=self._clock)
-            self.results.append(result)
+            outcome = Outcome(step, clock=self._clock)
+            self.outcomes.append(outcome)
             self._say(step.text.splitlines()[0] if step.text else step.title)
             began_ns = self._lab.now_ns
-            result.began_s = began_ns / 1e9
+            outcome.began_s = began_ns / 1e9
             try:
-                self._perform(step, result, steps)
+                self._perform(step, outcome, steps)
             except (MachineError, RequirementError):
                 raise
             except WanlabError as error:
-                result.problems.append(str(error))
+                outcome.problems.append(str(error))
             if self._lab.has_booted:
-                result.seconds = (self._lab.now_ns - began_ns) / 1e9
+                outcome.seconds = (self._lab.now_ns - began_ns) / 1e9
         if finish:
-            self._finish(self.results[before:])
-        return self.results[before:]
+            self._interrupt_remaining(self.outcomes[before:])
+        return self.outcomes[before:]
 
-    def _perform(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
+    def _perform(self, step: Step, outcome: Outcome, steps: Sequence[Step]) -> None:
+        # The first condition that holds decides. A skipped step may be of any other kind, the GUI
+        # has no output to look at, and the last two branches are for all steps that type lines.
         if step.skip:
-            result.figures += [
-                outcome.skipped_figure(expected, step.skip) for expected in step.expect
-            ]
+            outcome.figures += [skipped_figure(expected, step.skip) for expected in step.expect]
         elif step.where == (GUI,):
             self._use_gui(step)
         elif "look" in step.do and not step.lines:
-            self._look(step, result)
+            self._look(step, outcome)
         elif step.enter:
-            self._press_enter(step, result)
+            self._press_enter(step, outcome)
         elif step.stops or step.ends:
-            self._end_started(step, result)
+            self._stop_or_await(step, outcome)
         elif step.where == (MININET,):
-            self._type_at_prompt(step, result)
+            self._type_at_prompt(step, outcome)
         else:
-            self._type(step, result, steps)
+            self._type(step, outcome, steps)
 
     def _use_gui(self, step: Step) -> None:
         for word, argument in step.do.items():
@@ -207,60 +220,137 @@ class StepRunner:
 
     # -- typing -----------------------------------------------------------------------------------
 
-    def _type(self, step: Step, result: Outcome, steps: Sequence[Step]) -> None:
-        """Type the step's lines into each of its terminals, one right after the other."""
-        shells = [self._free_shell(name) for name in step.where]
+    def _type(self, step: Step, outcome: Outcome, steps: Sequence[Step]) -> None:
+        shells: list[LabShell] = []
+        for name in step.where:
+            shells.append(self._idle_shell(name))
+            self._collect_ended(shells[-1])
         if step.waits_for_enter:
-            for shell in shells:
-                shell.type(" ".join(step.lines), enter=False)
-                self._typed[step.n] = (result, shell)
+            self._type_without_enter(step, outcome, shells)
             return
-        self._begin_sampling(result, [later for later in steps if later.n > step.n])
+        self._begin_sampling(outcome, [later for later in steps if later.n > step.n])
+        if step.starts:
+            self._leave_running(step, outcome, shells)
+        else:
+            self._run_lines(step, outcome, shells)
+
+    def _idle_shell(self, name: str) -> LabShell:
+        """Return a terminal; raise WanlabError if a command is still running in it."""
+        shell = self.shell(name)
+        started = self._started_in(shell)
+        if shell.is_busy and started:
+            shell.wait(SERVER_END_NS)  # `iperf3 -s -1` ends a round trip after its client
+        if shell.is_busy:
+            raise WanlabError(
+                f"the terminal of {name} is busy with {started[0] if started else 'another command'}",
+                "a step before this one has to stop it",
+            )
+        return shell
+
+    def _started_in(self, shell: LabShell) -> list[str]:
+        """Return the names of the commands that steps have started in a terminal."""
+        return [name for name, command in self._started.items() if command.shell is shell]
+
+    def _collect_ended(self, shell: LabShell) -> None:
+        """Take the output of a command that has ended by itself (`iperf3 -s -1`)."""
+        for name in self._started_in(shell):
+            command = self._started.pop(name)
+            self._take_output_and_evaluate(command.outcome, [shell])
+
+    def _type_without_enter(self, step: Step, outcome: Outcome, shells: Sequence[LabShell]) -> None:
+        for shell in shells:
+            shell.type(" ".join(step.lines), enter=False)
+            self._waiting_for_enter[step.n] = WaitingLine(outcome, shell)
+
+    def _leave_running(self, step: Step, outcome: Outcome, shells: Sequence[LabShell]) -> None:
+        """Run the step's lines; leave the last one running until a later step stops it."""
+        self._type_lines(step, outcome, shells)
+        self.network.run_for(SERVER_START_NS)
+        shell = shells[0]
+        self._started[step.starts] = StartedCommand(outcome, shell, shell.folder, shell.output)
+
+    def _run_lines(self, step: Step, outcome: Outcome, shells: Sequence[LabShell]) -> None:
+        """Run the step's lines; the last one ends by itself, or with Ctrl-C after the step's time."""
+        self._type_lines(step, outcome, shells)
+        if step.lines and step.for_ns is not None:
+            self.network.run_for(step.for_ns)
+            for shell in shells:
+                if shell.is_busy:
+                    shell.interrupt()
+        for shell in shells:
+            self._wait(shell, outcome)
+        self._take_output_and_evaluate(outcome, shells)
+
+    def _type_lines(self, step: Step, outcome: Outcome, shells: Sequence[LabShell]) -> None:
+        """Type each line into all terminals; wait for the end of all lines except the last."""
         commands = step.commands
         for number, line in enumerate(commands, start=1):
-            is_last = number == len(commands)
             for shell in shells:
                 shell.type(line)
-            if step.starts and is_last:
-                break
-            if step.for_ns is not None and is_last:
-                self.network.run_for(step.for_ns)
+            if number < len(commands):
                 for shell in shells:
-                    if shell.is_busy:
-                        shell.interrupt()
-            for shell in shells:
-                self._wait(shell, result)
-        if step.starts:
-            self.network.run_for(SETTLE_NS)
-            shell = shells[0]
-            self._started[step.starts] = StartedCommand(result, shell, shell.folder, shell.output)
-            return
-        self._conclude(result, shells)
+                    self._wait(shell, outcome)
 
-    def _free_shell(self, name: str) -> LabShell:
-        shell = self.shell(name)
-        if shell.is_busy and any(command.shell is shell for command in self._started.values()):
-            shell.wait(SETTLE_NS)  # `iperf3 -s -1` ends a round trip after its client
-        if not shell.is_busy:
-            self._conclude_ended(shell)
-            return shell
-        busy = [n for n, command in self._started.items() if command.shell is shell]
-        raise WanlabError(
-            f"the terminal of {name} is busy with {busy[0] if busy else 'another command'}",
-            "a step before this one has to stop it",
-        )
+    def _press_enter(self, step: Step, outcome: Outcome) -> None:
+        """Run the lines that earlier steps have typed, all at the same time."""
+        if missing := [n for n in step.enter if n not in self._waiting_for_enter]:
+            raise WanlabError(f"nothing waits for Enter in step {missing[0]}")
+        waiting = [self._waiting_for_enter.pop(number) for number in step.enter]
+        for line in waiting:
+            self._begin_sampling(line.outcome)
+        self._begin_sampling(outcome)
+        self._run_waiting(waiting)
+        for line in waiting:
+            self._take_output_and_evaluate(line.outcome, [line.shell])
+        outcome.output = "".join(line.outcome.output for line in waiting)
+        for line in waiting:
+            line.outcome.output = ""  # this step shows it: before Enter, there was no output
+        self._evaluate(outcome, outcome.output, waiting[0].shell.folder)
 
-    def _conclude_ended(self, shell: LabShell) -> None:
-        """Take the output of a command that has ended by itself (`iperf3 -s -1`)."""
-        for name, command in list(self._started.items()):
-            if command.shell is shell:
-                del self._started[name]
-                self._conclude(command.result, [shell])
+    def _run_waiting(self, waiting: Sequence[WaitingLine]) -> None:
+        """Press Enter for all lines before time passes, then wait until each has ended."""
+        for line in waiting:
+            line.shell.press_enter()
+        for line in waiting:
+            if line.outcome.step.for_ns is not None:
+                self.network.run_for(line.outcome.step.for_ns)
+                line.shell.interrupt()
+        for line in waiting:
+            self._wait(line.shell, line.outcome)
 
-    def _wait(self, shell: LabShell, result: Outcome, limit_ns: int = LIMIT_NS) -> None:
+    def _type_at_prompt(self, step: Step, outcome: Outcome) -> None:
+        network, prompt = self.network, self._lab.prompt
+        if not prompt.is_waiting:
+            self.run_topology()
+            prompt.attach()
+            if not prompt.wait(PROMPT_LIMIT_NS) or not prompt.is_waiting:
+                raise WanlabError(f"there is no prompt: {prompt.take_output().strip()}")
+        # A prompt that was typed (`sudo mn`) is in the client's terminal.
+        client = None if prompt.is_attached else self._lab.client_shell()
+        screen = client or prompt
+
+        def has_left_prompt() -> bool:
+            return client is not None and not client.is_busy
+
+        screen.take_output()
+        self._begin_sampling(outcome)
+        for line in step.lines:
+            prompt.type(line)
+            if step.for_ns is not None:
+                network.run_for(step.for_ns)
+                screen.interrupt()
+            if not prompt.wait(LIMIT_NS, has_left_prompt, self._progress()):
+                outcome.problems.append(f"{not_ended(LIMIT_NS)}: the prompt has not come back")
+                screen.interrupt()
+        outcome.output = screen.take_output()
+        self._evaluate(outcome, outcome.output, client.folder if client else student_files.HOME)
+
+    # -- ending commands --------------------------------------------------------------------------
+
+    def _wait(self, shell: LabShell, outcome: Outcome) -> None:
         """Wait until the command has ended, or a prompt waits: `sudo mn` ends with its prompt."""
         prompt = self._lab.prompt
-        limit_ns = GRACE_NS if shell.is_interrupted else limit_ns
+        limit_ns = GRACE_NS if shell.is_interrupted else LIMIT_NS
 
         def is_at_prompt() -> bool:
             return prompt.is_waiting and not prompt.is_attached
@@ -270,7 +360,7 @@ class StepRunner:
             if shell.is_busy:
                 prompt.flush()
             return
-        result.problems.append(not_ended(limit_ns))
+        outcome.problems.append(not_ended(limit_ns))
         shell.interrupt()
         shell.wait(GRACE_NS)
 
@@ -286,129 +376,90 @@ class StepRunner:
 
         return say
 
-    def _conclude(self, result: Outcome, shells: Sequence[LabShell]) -> None:
-        """Take the terminals' output, and compare it with the manual."""
-        step = result.step
-        texts = []
-        for shell in shells:
-            texts.append(shell.take_output())
-            if not shell.is_busy and not shell.is_interrupted:
-                _check_status(step, shell, result)
-        result.output += "".join(texts)
-        self._compare(result, shells[0].folder if shells else student_files.HOME)
-
-    def _press_enter(self, step: Step, result: Outcome) -> None:
-        if missing := [number for number in step.enter if number not in self._typed]:
-            raise WanlabError(f"nothing waits for Enter in step {missing[0]}")
-        waiting = [self._typed.pop(number) for number in step.enter]
-        for typed, _ in waiting:
-            self._begin_sampling(typed)
-        self._begin_sampling(result)
-        for _, shell in waiting:
-            shell.press_enter()
-        for typed, shell in waiting:
-            if typed.step.for_ns is not None:
-                self.network.run_for(typed.step.for_ns)
-                shell.interrupt()
-        for typed, shell in waiting:
-            self._wait(shell, typed)
-        for typed, shell in waiting:
-            self._conclude(typed, [shell])
-        result.output = "".join(typed.output for typed, _ in waiting)
-        for typed, _ in waiting:
-            typed.output = ""  # this step shows it: before Enter, there was no output
-        self._compare(result, waiting[0][1].folder if waiting else student_files.HOME)
-
-    def _end_started(self, step: Step, result: Outcome) -> None:
+    def _stop_or_await(self, step: Step, outcome: Outcome) -> None:
+        """End the command that an earlier step has started: press Ctrl-C, or wait for its end."""
         name = step.stops or step.ends
         command = self._started.pop(name, None)
         if command is None:
             raise WanlabError(f"{name} is not running")
         if step.stops and command.shell.is_busy:
             command.shell.interrupt()
-        self._wait(command.shell, result)
-        self._conclude(command.result, [command.shell])
-        result.output, command.result.output = command.result.output, ""
-        self._compare(result, command.folder)
-        # Each of the two steps shows the output of its time; the comparison above used all of it.
-        command.result.output = command.first_output
-        result.output = result.output.removeprefix(command.first_output)
+        self._wait(command.shell, outcome)
+        self._take_output_and_evaluate(command.outcome, [command.shell])
+        # Both steps are compared with the whole output, but each shows only the output of its time.
+        whole = command.outcome.output
+        command.outcome.output = command.first_output
+        outcome.output = whole.removeprefix(command.first_output)
+        self._evaluate(outcome, whole, command.folder)
 
-    def _finish(self, results: Sequence[Outcome]) -> None:
+    def _interrupt_remaining(self, outcomes: Sequence[Outcome]) -> None:
         """Interrupt the commands of these steps that still run, and take their output."""
-        finished = {id(result) for result in results}
+        performed = {id(outcome) for outcome in outcomes}
         for name, command in list(self._started.items()):
-            if id(command.result) not in finished:
+            if id(command.outcome) not in performed:
                 continue
             del self._started[name]
             if command.shell.is_busy:
                 command.shell.interrupt()
                 command.shell.wait(GRACE_NS)
             with suppress(WanlabError):
-                self._conclude(command.result, [command.shell])
+                self._take_output_and_evaluate(command.outcome, [command.shell])
 
-    def _type_at_prompt(self, step: Step, result: Outcome) -> None:
-        network, prompt = self.network, self._lab.prompt
-        if not prompt.is_waiting:
-            self.run_topology()
-            prompt.attach()
-            if not prompt.wait(READY_NS) or not prompt.is_waiting:
-                raise WanlabError(f"there is no prompt: {prompt.take_output().strip()}")
-        # A prompt that was typed (`sudo mn`) is in the client's terminal.
-        client = None if prompt.is_attached else self._lab.client_shell()
-        screen = client or prompt
-        screen.take_output()
-        self._begin_sampling(result)
-        for line in step.lines:
-            prompt.type(line)
-            if step.for_ns is not None:
-                network.run_for(step.for_ns)
-                screen.interrupt()
-            if not prompt.wait(
-                LIMIT_NS, lambda: client is not None and not client.is_busy, self._progress()
-            ):
-                result.problems.append(f"{not_ended(LIMIT_NS)}: the prompt has not come back")
-                screen.interrupt()
-        result.output = screen.take_output()
-        self._compare(result, client.folder if client else student_files.HOME)
+    def _take_output_and_evaluate(self, outcome: Outcome, shells: Sequence[LabShell]) -> None:
+        for shell in shells:
+            outcome.output += shell.take_output()
+            if not shell.is_busy and not shell.is_interrupted:
+                _check_status(outcome, shell)
+        self._evaluate(outcome, outcome.output, shells[0].folder)
 
     # -- comparing with the manual ----------------------------------------------------------------
 
-    def _begin_sampling(self, result: Outcome, later: Iterable[Step] = ()) -> None:
+    def _begin_sampling(self, outcome: Outcome, later: Iterable[Step] = ()) -> None:
         if not self._measures:
             return
-        self._records.begin(self.network, result.step, later)
+        self._records.begin(self.network, outcome.step, later)
 
-    def _compare(self, result: Outcome, folder: str) -> None:
+    def _evaluate(self, outcome: Outcome, output: str, folder: str) -> None:
+        """End a step's sampling, compare its output with the manual, and keep its record.
+
+        `folder` is the terminal's working folder, from which expectations may read files.
+        """
         if not self._measures:
             return
-        steps = [other.step for other in self.results]
-        queues = self._records.end(result.step, steps)
-        step_output = StepOutput(result.output, read_file=self._reader(folder), queues=queues)
-        result.compare(step_output, self._others(result))
-        commands = [step.text for step in steps if step.lines]
-        self._records.keep(self.network, result.step, step_output, commands)
+        queues = self._end_sampling(outcome.step)
+        step_output = StepOutput(output, read_file=self._reader(folder), queues=queues)
+        outcome.compare(step_output, self._others(outcome))
+        self._keep_record(outcome.step, step_output)
 
-    def _look(self, step: Step, result: Outcome) -> None:
+    def _end_sampling(self, step: Step) -> QueueTables:
+        return self._records.end(step, [outcome.step for outcome in self.outcomes])
+
+    def _keep_record(self, step: Step, step_output: StepOutput) -> None:
+        """Keep a step's record, with all commands so far."""
+        steps = [outcome.step for outcome in self.outcomes]
+        commands = [earlier.text for earlier in steps if earlier.lines]
+        self._records.keep(self.network, step, step_output, commands)
+
+    def _look(self, step: Step, outcome: Outcome) -> None:
         """Compare the output of a terminal's last command, or of the steps that expectations name."""
-        same = [other for other in self.results[:-1] if other.step.where == step.where]
+        same = [other for other in self.outcomes[:-1] if other.step.where == step.where]
         last = [other.step_output for other in same if other.step_output is not None][-1:]
-        result.compare(last[0] if last else StepOutput(), self._others(result))
+        outcome.compare(last[0] if last else StepOutput(), self._others(outcome))
 
-    def _others(self, result: Outcome) -> dict[int, StepOutput]:
+    def _others(self, outcome: Outcome) -> dict[int, StepOutput]:
         """Return the output of the steps that an outcome's expectations name."""
-        named = {expected.of for expected in result.step.expect} - {None}
+        named = {expected.of for expected in outcome.step.expect} - {None}
         return {
             other.step.n: other.step_output or self._output_so_far(other)
-            for other in self.results
+            for other in self.outcomes
             if other.step.n in named
         }
 
-    def _output_so_far(self, result: Outcome) -> StepOutput:
+    def _output_so_far(self, outcome: Outcome) -> StepOutput:
         """Return the output of a command that is still running."""
         for command in self._started.values():
-            if command.result is result:
-                queues = self._records.queues_so_far(result.step)
+            if command.outcome is outcome:
+                queues = self._records.queues_so_far(outcome.step)
                 text = command.shell.output
                 return StepOutput(text, read_file=self._reader(command.folder), queues=queues)
         return StepOutput()
@@ -426,6 +477,6 @@ class StepRunner:
         return read
 
 
-def _check_status(step: Step, shell: LabShell, result: Outcome) -> None:
-    if shell.status != (step.status or 0):
-        result.problems.append(f"exit status {shell.status} in {shell.name}")
+def _check_status(outcome: Outcome, shell: LabShell) -> None:
+    if shell.status != (outcome.step.status or 0):
+        outcome.problems.append(f"exit status {shell.status} in {shell.name}")

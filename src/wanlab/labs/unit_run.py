@@ -314,9 +314,10 @@ def _write_interrupted(unit: Unit, runner: StepRunner, folder: Path) -> None:
     if not runner.has_booted:
         shutil.rmtree(folder / "home")
         return
-    steps = [result.report() for result in runner.results]
+    steps = [outcome.report() for outcome in runner.outcomes]
     with suppress(OSError, WanlabError):
-        _write_records(runner.interrupted_records(), folder)
+        runner.end_all_sampling()
+        _write_records(runner.records, folder)
         _write_steps(steps, {"unit": unit.name, "interrupted": True, "steps": steps}, folder)
 
 

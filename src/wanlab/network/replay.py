@@ -10,13 +10,15 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
-from wanlab.agent.messages import Frame, Kind, encode, encode_json
+from wanlab.agent.messages import HEADER, Frame, Kind, encode, encode_json
 from wanlab.errors import RequirementError
 from wanlab.fields import Fields, Problems
+from wanlab.machine import Channel
 from wanlab.machine.embedded import find_image, is_known
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.session import RecordedSession, SessionComparison, SessionError
@@ -36,6 +38,7 @@ from .runtime import Runtime
 OnOutput = Callable[[int, Process, bytes], None]
 """Called with the network's time in ns, a process that the user had started, and its output."""
 SHELL = ["/bin/bash", "-c"]
+"""What `LiveNode.start` puts before a command that is a string."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,12 @@ def kernel_of(session: RecordedSession) -> str:
     name here; otherwise the recorded name. If that name is unknown here, it is the default kernel,
     which `branching.check` compares with the recorded one.
     """
-    with suppress(RequirementError):
-        if find_image().manifest_hash == session.header["kernel_manifest"]:
-            return ""
+    try:
+        is_default = find_image().manifest_hash == session.header["kernel_manifest"]
+    except RequirementError:  # there is no default kernel here
+        is_default = False
+    if is_default:
+        return ""
     name = str(session.header.get("kernel", ""))
     return name if is_known(name) else ""
 
@@ -118,16 +124,22 @@ def refuse_missing(session: RecordedSession) -> None:
     path = ENVIRONMENT["PATH"]
     missing = set()
     for call in session.calls("start"):
-        arguments = list(call["arguments"])
-        words = arguments[2].split()[:1] if arguments[:2] == SHELL else arguments[:1]
-        for name in words:
-            if name in session.programs and shutil.which(name, path=path) is None:
-                missing.add(name)
+        command = command_of(call)
+        words = command.split() if isinstance(command, str) else command
+        name = words[0] if words else ""
+        if name in session.programs and shutil.which(name, path=path) is None:
+            missing.add(name)
     if missing:
         raise RequirementError(
             f"{session.source} uses {', '.join(sorted(missing))}, which this computer does not have",
             "install it",
         )
+
+
+def command_of(call: Mapping[str, Any]) -> Command:
+    """Return the command that a "start" call starts: a string if bash runs it."""
+    arguments = list(call["arguments"])
+    return str(arguments[2]) if arguments[:2] == SHELL else arguments
 
 
 class Replay:
@@ -147,70 +159,101 @@ class Replay:
         self._live = live
         self._host_service = host_service
         self._process_log = process_log
-        self._handles: Mapping[int, Process] = {
+        self._earlier_processes: Mapping[int, Process] = {
             number: process
             for number, process in runtime.processes.items()
             if isinstance(process, Process)
         }
-        """Process handles from before a rewind, which are reused."""
+        """Process handles from before a rewind, by number; they are reused."""
         self.comparison = SessionComparison(goal.session)
         self.processes: dict[int, Process] = {}
         """All processes that the session has started so far, by number."""
-        self._starts: dict[int, int] = {}
+        self._process_of_call: dict[int, int] = {}
+        """The number of the process that a "start" call starts, by the number of the call."""
         self._open_requests: dict[int, Frame] = {}
+        """The requests of programs that neither side has ended, by number."""
+        self._answered_requests: set[int] = set()
+        """The numbers of the requests to which the session sent at least a part of an answer."""
         self._watches: dict[int, int] = {}
         """When the watches that have not ended began, by their numbers."""
-        self._answered: set[int] = set()
         self._highest_number = 0
-        self._shown = goal.session.user_processes()
+        """The highest number of a call, a process or a watch so far."""
+        self._user_process_numbers = goal.session.user_processes()
+        """The numbers of the processes that the user started; only their output is shown."""
 
     def run(self) -> None:
         """Bring the machine, the topology, processes and timers to the goal."""
-        runtime, channel = self._runtime, self._runtime.machine.channel
-        serve, channel.serve = channel.serve, lambda: None
-        channel.on_request = self._note_request
-        recording = runtime.recording
-        runtime.machine.observe(recording.sent if recording else None, self._received)
-        runtime.epoch_ns = self._goal.session.epoch_ns
-        runtime.is_replaying = True
-        self._process_log.commands.clear()
-        try:
-            for moment in self._goal.session.moments:
-                if moment.at_ns > self._end_ns:
-                    break
-                if isinstance(moment, SentPiece):
-                    self._repeat(moment)
-                elif isinstance(moment, Event):
-                    self._repeat_event(moment)
-            self._advance(self._end_ns)
-            runtime.machine.run(FOREVER_NS, lambda: not channel.awaits_answer)
-        finally:
-            runtime.is_replaying = False
-            channel.serve = serve
-            runtime.pace_again()
-        self.comparison.ended(runtime.machine.now_ns)
-        channel.finish_repeating(self._highest_number)
-        if recording is not None:
-            recording.observe(runtime.machine)
-        else:
-            runtime.machine.observe(None, None)
-        for number, handle in self._handles.items():
-            if number not in self.processes:
-                handle.vanish()
+        channel = self._runtime.machine.channel
+        self._take_over(channel)
+        with self._replaying(), _without_outside_connections(channel):
+            self._repeat_moments()
+            self._await_answers(channel)
+        self.comparison.ended(self._runtime.machine.now_ns)
+        self._hand_back(channel)
+        self._end_later_processes()
         self._live.restore(topology_at(self._goal.session, self._end_ns))
         self._host_service.attach(channel)
         self._end_broken_connections()
+
+    @contextmanager
+    def _replaying(self) -> Iterator[None]:
+        """Keep repeated output from handlers. Afterwards return from the replay's pace to the
+        network's."""
+        self._runtime.is_replaying = True
+        try:
+            yield
+        finally:
+            self._runtime.is_replaying = False
+            self._runtime.pace_again()
+
+    def _take_over(self, channel: Channel) -> None:
+        """Receive the agent's frames and requests, and begin at the session's epoch."""
+        runtime, recording = self._runtime, self._runtime.recording
+        channel.on_request = self._note_request
+        runtime.machine.observe(recording.sent if recording else None, self._received)
+        runtime.epoch_ns = self._goal.session.epoch_ns
+        self._process_log.commands.clear()  # those before a rewind; the replay notes them again
+
+    def _repeat_moments(self) -> None:
+        """Send what the session sent, and note its events, up to the goal's last instant."""
+        for moment in self._goal.session.moments:
+            if moment.at_ns > self._end_ns:
+                break
+            if isinstance(moment, SentPiece):
+                self._repeat(moment)
+            elif isinstance(moment, Event):
+                self._repeat_event(moment)
+        self._advance(self._end_ns)
+
+    def _await_answers(self, channel: Channel) -> None:
+        """Wait for the answers to the last calls. The channel would refuse them afterwards."""
+        self._runtime.machine.run(FOREVER_NS, lambda: not channel.awaits_answer)
+
+    def _hand_back(self, channel: Channel) -> None:
+        """Let the network make its own calls, and only its recording observe the machine."""
+        channel.finish_repeating(self._highest_number)
+        if self._runtime.recording is not None:
+            self._runtime.recording.observe(self._runtime.machine)
+        else:
+            self._runtime.machine.observe(None, None)
+
+    def _end_later_processes(self) -> None:
+        """After a rewind: mark processes that the session starts only later as killed."""
+        for number, process in self._earlier_processes.items():
+            if number not in self.processes:
+                process.vanish()
 
     def _advance(self, time_ns: int) -> None:
         machine, runtime = self._runtime.machine, self._runtime
         end_ns = self._end_ns - runtime.epoch_ns
 
-        def report_time() -> bool:
+        def never_stop() -> bool:
+            """Report the time. Return False: only reaching `time_ns` ends the run."""
             if runtime.on_time is not None:
                 runtime.on_time(runtime.now_ns, end_ns)
             return False
 
-        machine.run(max(time_ns, machine.now_ns), report_time)
+        machine.run(max(time_ns, machine.now_ns), never_stop)
 
     def _repeat(self, piece: SentPiece) -> None:
         self._advance(piece.at_ns)
@@ -221,7 +264,7 @@ class Replay:
             if frame.kind is Kind.CALL:
                 self._note_call(frame)
             elif frame.kind is Kind.ANSWER:
-                self._answered.add(frame.number)
+                self._answered_requests.add(frame.number)
             elif frame.kind is Kind.ANSWER_END:
                 self._open_requests.pop(frame.number, None)
         channel.repeat(piece.data, piece.frames)
@@ -229,21 +272,23 @@ class Replay:
     def _note_call(self, frame: Frame) -> None:
         call = frame.json()
         self._highest_number = max(self._highest_number, frame.number, call.get("number", 0))
-        if call["do"] == "watch":
-            self._watches[call["number"]] = self._runtime.now_ns
-        elif call["do"] == "unwatch":
-            self._watches.pop(call["number"], None)
-        if call["do"] != "start":
-            return
+        match call["do"]:
+            case "watch":
+                self._watches[call["number"]] = self._runtime.now_ns
+            case "unwatch":
+                self._watches.pop(call["number"], None)
+            case "start":
+                self._note_start(frame.number, call)
+
+    def _note_start(self, call_number: int, call: Mapping[str, Any]) -> None:
+        """Create the process that a call starts, or reuse its handle from before a rewind."""
         number = call["number"]
-        self._starts[frame.number] = number
-        process = self._handles.get(number)
+        self._process_of_call[call_number] = number
+        process = self._earlier_processes.get(number)
         if process is not None:
             process.begin_again()
         else:
-            arguments = list(call["arguments"])
-            command: Command = arguments[2] if arguments[:2] == SHELL else arguments
-            process = Process(self._runtime, call["node"], command, number=number)
+            process = Process(self._runtime, call["node"], command_of(call), number=number)
         process.has_terminal = call["terminal"] is not None
         self.processes[number] = process
 
@@ -263,7 +308,7 @@ class Replay:
         if event.what == "process":
             number = event.value["number"]
             if number in self.processes:
-                is_new = number not in self._handles
+                is_new = number not in self._earlier_processes
                 node, process = event.value["node"], self.processes[number]
                 self._process_log.note(node, process, is_new=is_new)
         elif event.what == "upload" and runtime.options.traits.boots_kernel:
@@ -276,18 +321,22 @@ class Replay:
         if runtime.recording is not None:
             runtime.recording.received(frame)
         self.comparison.received(runtime.machine.now_ns, frame)
-        if frame.kind is Kind.REPLY and frame.number in self._starts:
-            self.processes[self._starts[frame.number]].pid = frame.json()
-        elif frame.kind is Kind.FAILURE and frame.number in self._starts:
-            del self.processes[self._starts[frame.number]]
+        if frame.kind is Kind.REPLY and frame.number in self._process_of_call:
+            self.processes[self._process_of_call[frame.number]].pid = frame.json()
+        elif frame.kind is Kind.FAILURE and frame.number in self._process_of_call:
+            del self.processes[self._process_of_call[frame.number]]
         elif frame.kind in (Kind.OUTPUT, Kind.STDERR) and self._goal.on_output is not None:
             process = self.processes.get(frame.number)
-            if process is not None and frame.number in self._shown:
+            if process is not None and frame.number in self._user_process_numbers:
                 self._goal.on_output(runtime.now_ns, process, frame.body)
 
-    def shown_processes(self) -> list[Process]:
+    def user_processes(self) -> list[Process]:
         """Return the processes that the user had started, in order."""
-        return [process for number, process in self.processes.items() if number in self._shown]
+        return [
+            process
+            for number, process in self.processes.items()
+            if number in self._user_process_numbers
+        ]
 
     # -- requests of programs -----------------------------------------------------------------------
 
@@ -300,7 +349,7 @@ class Replay:
     def _end_broken_connections(self) -> None:
         """End connections whose other end, such as a window, belonged to the recorded session."""
         channel = self._runtime.machine.channel
-        for number in self._answered & set(self._open_requests):
+        for number in self._answered_requests & set(self._open_requests):
             del self._open_requests[number]
             channel.end_request(number)
 
@@ -319,7 +368,18 @@ class Replay:
                 self._host_service.accept(frame)
 
 
+@contextmanager
+def _without_outside_connections(channel: Channel) -> Iterator[None]:
+    """Keep connections outside the machine from sending it anything beside the recorded frames."""
+    serve, channel.serve = channel.serve, lambda: None
+    try:
+        yield
+    finally:
+        channel.serve = serve
+
+
 def _with_program(frame: Frame, before: str, after: str) -> Frame:
+    """Return the frame with the program `after`, if it is a call that starts `before`."""
     if before == after or frame.kind is not Kind.CALL or before.encode() not in frame.body:
         return frame
     call = frame.json()
@@ -327,4 +387,4 @@ def _with_program(frame: Frame, before: str, after: str) -> Frame:
         return frame
     call["arguments"][0] = after
     number = frame.number
-    return Frame(Kind.CALL, number, encode_json(Kind.CALL, number, call)[9:])
+    return Frame(Kind.CALL, number, encode_json(Kind.CALL, number, call)[HEADER.size :])

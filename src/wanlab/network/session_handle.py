@@ -132,7 +132,7 @@ class SessionHandle(ABC):
     @property
     def processes(self) -> list[Process]:
         """After a replay: the processes that were started in nodes, in order."""
-        return self._replay.shown_processes() if self._replay is not None else []
+        return self._replay.user_processes() if self._replay is not None else []
 
     @property
     def difference(self) -> Difference | None:

@@ -201,7 +201,7 @@ class Branches:
             if branch.id == source.id:
                 del self._branches[source.id]  # a branch that continues is the last in the list
             self._branches[branch.id] = branch
-            await self._session.switch(worker, branch)
+            await self._session.continue_with(worker, branch)
             self._redraw(branch.plan, by)
             self.push()
             self._broadcast.push(protocol.FilesPush(paths=(FOLDER,)))
@@ -291,7 +291,7 @@ class Branches:
         if self._is_live(source):
             content = await self._session.recorded_so_far()
             # The network's thread adds to the source, so the copy is made in that thread.
-            branch = await self._session.call(lambda _: self._new_branch(source, at_ns))
+            branch = await self._session.in_network(lambda _: self._new_branch(source, at_ns))
             return branch, content
         branch = _copy_of(source) if at_ns == source.end_ns else self._new_branch(source, at_ns)
         return branch, source.session_content()
@@ -358,7 +358,7 @@ class Branches:
 
     def _note_end(self) -> None:
         """Note that the network has ended. Unless a branch takes over, that cancels a replay."""
-        if self._replay is not None and not self._session.is_switching:
+        if self._replay is not None and not self._session.is_changing_branch:
             self._replay.is_cancelled = True
         self.push()
 

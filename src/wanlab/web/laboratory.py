@@ -22,6 +22,7 @@ from wanlab.topology.layout import arranged
 from . import canvas_steps, commands, protocol
 from .branches import Branches
 from .broadcast import Broadcast, Browser
+from .canvas_progress import CanvasAction
 from .editor import UNTITLED, DocumentEditor, RefusedError
 from .folder import WorkingFolder
 from .gallery import GalleryRuns
@@ -309,12 +310,12 @@ class Laboratory:
         if self.session.is_running:
             file = self.folder.resolve(path)
             with contextlib.suppress(WanlabError):
-                await self.session.call(lambda network: network.note_upload(file))
+                await self.session.in_network(lambda network: network.note_upload(file))
 
     async def _note_running(self) -> None:
         with contextlib.suppress(WanlabError):
             await self.session.wait_until_started()
-            self._watch.note(("run", ""))
+            self._watch.note(CanvasAction("run"))
 
     def _plan(self, document: Document, topology: Topology) -> RunPlan:
         chosen, folder, memory = document.preferences, self.folder.path, self.rules.memory_bytes
@@ -485,7 +486,7 @@ class Laboratory:
     async def _run_drawn(self, by: str) -> None:
         """Start the drawn network, unless it is running already, and wait until it runs."""
         if self.session.is_running and self.session.is_stale:
-            await self.session.stop_and_settle()
+            await self.session.stop_completely()
         if self.session.is_stopped:
             await self._run(commands.RunCommand(), by)
         await self.session.wait_until_started()

@@ -84,7 +84,9 @@ class LessonSteps:
 
         self._lessons.note_checking(f"{len(unit.check)} checks")
         try:
-            marks = await self._session.call(lambda network: check(unit, network, report_progress))
+            marks = await self._session.in_network(
+                lambda network: check(unit, network, report_progress)
+            )
         except WanlabError:
             self._lessons.note_checking("")
             raise

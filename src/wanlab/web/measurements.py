@@ -56,7 +56,7 @@ class Measurements:
         self._curves: Curves | None = None
         self._captures: dict[str, BegunCapture] = {}
         session.on_running.append(self._begin)
-        session.every.append(self._collect)
+        session.on_tick.append(self._collect)
         session.on_ending.append(self._has_ended)
 
     # -- in the network's thread ------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Measurements:
         def call(network: Network) -> Result | None:
             return use(self._curves) if self._curves is not None else None
 
-        return await self._session.call(call)
+        return await self._session.in_network(call)
 
     def _push_samples(self, samples: protocol.SamplesPush) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -116,13 +116,15 @@ class Measurements:
             self._session.network_worker()
             name = self.records.begin(command.name)
             document_name = self._document_name()
-            recorder = await self._session.call(lambda network: Recorder(network, document_name))
+            recorder = await self._session.in_network(
+                lambda network: Recorder(network, document_name)
+            )
             self.records.set_recorder(name, recorder)
             return name
         recorder = self.records.recorder
 
         try:
-            return self.records.keep(await self._session.call(recorder.end))
+            return self.records.keep(await self._session.in_network(recorder.end))
         finally:
             self.records.end()
 
@@ -147,9 +149,9 @@ class Measurements:
             raise WanlabError(f"{port} is {'already' if command.on else 'not'} being captured")
         if not command.on:
             begun = self._captures.pop(port)
-            await self._session.call(lambda network: begun.sampling.end())
+            await self._session.in_network(lambda network: begun.sampling.end())
         else:
-            begun = await self._session.call(self._begin_capture(command))
+            begun = await self._session.in_network(self._begin_capture(command))
             self._captures[port] = begun
         self._broadcast.push(self.captures_snapshot())
         path = self._folder.path_of(begun.file)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -32,10 +32,14 @@ from .run_plan import RunPlan
 from .session_clock import SessionClock
 from .session_links import SessionLinks
 from .session_notes import SessionNotes
+from .terminals import Terminal
+from .transcripts import TerminalRecord
 from .worker import INTERNAL_ERROR_HINT, NetworkWorker
 
 MANY_OPERATIONS = 1000
 """A plan with this many operations takes seconds to perform."""
+INSIST_REAL_S = 0.5
+"""After this time, `NetworkWorker.end` is called again; in the end it kills the machine."""
 
 Result = TypeVar("Result")
 Argument = TypeVar("Argument")
@@ -64,11 +68,11 @@ class NetworkSession:
         self.terminals.on_open = self.notes.note_terminal
         self.terminals.list.on_command.append(self.notes.note_command)
         self.worker: NetworkWorker | None = None
-        self.is_switching = False
+        self.is_changing_branch = False
         """Whether the network of another branch is taking over."""
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it has started."""
-        self.every: list[Callable[[Network], None]] = []
+        self.on_tick: list[Callable[[Network], None]] = []
         """Called in the network's thread several times a second while time passes."""
         self.on_break: list[Callable[[str], None]] = []
         """Called in the network's thread when it was paused at a breakpoint, with the reason."""
@@ -76,10 +80,10 @@ class NetworkSession:
         """Called in the loop when the network is gone."""
         self._run = protocol.RunPush()
         self.clock = SessionClock(broadcast, lambda: self.worker, self.network_worker)
-        self.links = SessionLinks(self.notes, self.call, self._show_ports)
-        self._has_settled = asyncio.Event()
-        """Set unless the network is starting."""
-        self._has_settled.set()
+        self.links = SessionLinks(self.notes, self.in_network, self._show_ports)
+        self._is_not_starting = asyncio.Event()
+        """Set unless the network is starting; also before the first start and after the end."""
+        self._is_not_starting.set()
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -123,9 +127,9 @@ class NetworkSession:
         assert self.plan is not None
         return worker, self.plan
 
-    async def call(self, call: Callable[[Network], Result]) -> Result:
-        """Perform a call in the network's thread and return its result."""
-        return await asyncio.wrap_future(self.network_worker().submit(call))
+    async def in_network(self, function: Callable[[Network], Result]) -> Result:
+        """Call `function` in the network's thread and return its result."""
+        return await asyncio.wrap_future(self.network_worker().submit(function))
 
     # -- run and stop -----------------------------------------------------------------------------
 
@@ -138,12 +142,13 @@ class NetworkSession:
         self.clock.reset(is_paced=is_paced)
         began_real_s = time.monotonic()
 
-        def begin(network: Network) -> None:
+        def on_running(network: Network) -> None:
             branch.costs.boot_real_s = time.monotonic() - began_real_s
             branch.plan.prepare(network)
-            self._in_loop(self._set_running)(self._begin(network))
+            ports = self._connect_network(network)
+            self._scheduled(partial(self._set_running, network))(ports)
 
-        self.worker = self._new_worker(branch, branch.plan.make, begin, self._end)
+        self.worker = self._new_worker(branch, branch.plan.make, on_running, self._note_ended)
         self._set_run(protocol.RunPush(phase="starting", progress=self._starting_text()))
         self.worker.start()
 
@@ -154,11 +159,12 @@ class NetworkSession:
         on_running: Callable[[Network], None],
         on_ended: Callable[[BaseException | None], None],
     ) -> NetworkWorker:
+        """Return a worker that calls `on_running` in its own thread, and `on_ended` in the loop."""
         return NetworkWorker(
             make,
             on_running=on_running,
-            on_ended=self._in_loop(on_ended),
-            on_clock=self._in_loop(partial(self._set_clock_of, branch)),
+            on_ended=self._scheduled(on_ended),
+            on_clock=self._scheduled(partial(self._set_clock_of, branch)),
             every=self._collect,
             on_building=self._note_building,
             on_break=self._note_break,
@@ -175,76 +181,61 @@ class NetworkSession:
         """Return the session file of the running network once all of its events are noted."""
 
         def record(network: Network) -> bytes:
-            for call in self.every:
-                call(network)
+            self._notify_tick(network)
             return network.session_content()
 
-        return await self.call(record)
+        return await self.in_network(record)
 
     def replaying_worker(
         self, branch: Branch, make: Callable[[], Network]
     ) -> tuple[NetworkWorker, Future[Network]]:
         """Start a network that replays a branch; return the worker, and a future of the network.
 
-        Its time stands still until `switch` continues with it.
+        Its time stands still until `continue_with` takes it over.
         """
         replayed: Future[Network] = Future()
 
-        def begin(network: Network) -> None:
+        def on_running(network: Network) -> None:
             worker.hold()
             replayed.set_result(network)
 
-        def end(cause: BaseException | None) -> None:
+        def on_ended(cause: BaseException | None) -> None:
             if not replayed.done():
                 replayed.set_exception(cause or WanlabError("the replay was ended"))
-            elif worker is self.worker:
-                self._end(cause)
+            elif worker is self.worker:  # `continue_with` has continued with it
+                self._note_ended(cause)
 
-        worker = self._new_worker(branch, make, begin, end)
+        worker = self._new_worker(branch, make, on_running, on_ended)
         worker.start()
         return worker, replayed
 
-    async def switch(self, worker: NetworkWorker, branch: Branch) -> None:
+    async def continue_with(self, worker: NetworkWorker, branch: Branch) -> None:
         """Continue with the network of another branch, which has been replayed."""
-        self.is_switching = True
+        self.is_changing_branch = True
         try:
-            if (old := self.worker) is not None:
-                old.end()
-                while not await asyncio.to_thread(old.join, 0.5):
-                    old.end()
-                while self.worker is old:
-                    await asyncio.sleep(0)
+            await self._end_current_network()
             self.worker, self.notes.branch = worker, branch
             records = list(branch.terminals.values())
             terminals = self.terminals.list.made_for(records)
-
-            def take_over(network: Network) -> tuple[Network, LivePorts]:
-                network.end_replayed_measurements()
-                for terminal, record in zip(terminals, records, strict=True):
-                    record.process = network.twin(record.process)
-                    terminal.go_on(worker, network, record)
-                begun = self._begin(network)
-                network.deliver_open_requests()
-                return begun
-
+            take_over = partial(self._take_over, worker, terminals, records)
             network, ports = await asyncio.wrap_future(worker.submit(take_over))
         finally:
-            self.is_switching = False
+            self.is_changing_branch = False
         down = branch.links_down_at(branch.end_ns)
         self.links.begin(ports, down)
         self.terminals.list.replace_all(terminals)
         self.clock.kind = network.clock
-        difference = network.difference
-        warnings = [f"the replay differs from the session: {difference}"] if difference else []
-        self._set_run(
-            protocol.RunPush(
-                phase="running",
-                ports=ports.ports,
-                links_down=down,
-                warnings=(*network.warnings, *warnings),
-            )
-        )
+        self._set_run(_run_after_replay(network, ports, down))
         await self.clock.hold()
+
+    async def _end_current_network(self) -> None:
+        """End the network, if there is one, so that another one can take its place."""
+        if (old := self.worker) is None:
+            return
+        await _end_and_join(old)
+        # The thread has scheduled `_note_ended` in this loop, and that has yet to be called.
+        while self.worker is old:
+            await asyncio.sleep(0)
 
     async def stop(self, *_: object) -> None:
         """End the network and wait until it is gone."""
@@ -252,13 +243,12 @@ class NetworkSession:
         if worker is None:
             return
         self._set_run(msgspec.structs.replace(self._run, phase="stopping", progress=""))
-        worker.end()
-        while not await asyncio.to_thread(worker.join, 0.5):
-            worker.end()
+        await _end_and_join(worker)
 
-    async def stop_and_settle(self) -> None:
+    async def stop_completely(self) -> None:
         """End the network, and wait until another one can be started."""
         await self.stop()
+        # The thread has scheduled `_note_ended` in this loop, and that has yet to be called.
         while not self.is_stopped:
             await asyncio.sleep(0)
 
@@ -276,9 +266,9 @@ class NetworkSession:
             raise WanlabError("the network is not running", "press Run")
         return self.plan.node_id(name)
 
-    # -- in the network's thread ------------------------------------------------------------------
+    # -- from the network's thread to the loop ----------------------------------------------------
 
-    def _in_loop(self, call: Callable[[Argument], None]) -> Callable[[Argument], None]:
+    def _scheduled(self, call: Callable[[Argument], None]) -> Callable[[Argument], None]:
         """Return a function that schedules `call` in the loop and does not wait for it."""
 
         def schedule(argument: Argument) -> None:
@@ -287,15 +277,39 @@ class NetworkSession:
 
         return schedule
 
-    def _begin(self, network: Network) -> tuple[Network, LivePorts]:
-        """Begin to serve a network that has started."""
+    # -- in the network's thread ------------------------------------------------------------------
+
+    def _connect_network(self, network: Network) -> LivePorts:
+        """Connect a network that has started to the session, and call the `on_running` listeners.
+
+        Returns its ports, for `links.begin`.
+        """
         assert self.branch is not None
         self.notes.begin(network, self.branch)
         network.host_service["open"] = self._open_file
         network.host_service["terminal"] = self.terminals.serve_request
-        for call in self.on_running:
-            call(network)
-        return network, self.links.read_all(network, self.branch)
+        for listener in self.on_running:
+            listener(network)
+        return self.links.read_all(network, self.branch)
+
+    def _take_over(
+        self,
+        worker: NetworkWorker,
+        terminals: Sequence[Terminal],
+        records: Sequence[TerminalRecord],
+        network: Network,
+    ) -> tuple[Network, LivePorts]:
+        """Connect a replayed network, and continue its programs in new terminals.
+
+        `records` describe these terminals, in the same order. Returns the network and its ports.
+        """
+        network.end_replayed_measurements()
+        for terminal, record in zip(terminals, records, strict=True):
+            record.process = network.twin(record.process)
+            terminal.go_on(worker, network, record)
+        ports = self._connect_network(network)
+        network.deliver_open_requests()
+        return network, ports
 
     def _leave(self, network: Network, branch: Branch) -> None:
         """Keep the recording of a network that ends."""
@@ -305,22 +319,25 @@ class NetworkSession:
     def _collect(self, network: Network) -> None:
         """Tell browsers about changes: ended programs, busy terminals, ports."""
         self.notes.note_cost(network)
-        for call in self.every:
-            call(network)
+        self._notify_tick(network)
         if (worker := self.worker) is not None:
             self.terminals.check(worker)
         if (readings := self.links.read_if_due()) is not None:
-            self._in_loop(self._update_ports)(readings)
+            self._scheduled(self._update_ports)(readings)
+
+    def _notify_tick(self, network: Network) -> None:
+        for listener in self.on_tick:
+            listener(network)
 
     def _note_building(self, done: int, of: int) -> None:
         if of >= MANY_OPERATIONS:
             text = f"{self._starting_text()} ({100 * done // of} %)"
-            self._in_loop(self._set_progress)(text)
+            self._scheduled(self._set_progress)(text)
 
     def _note_break(self, why: str) -> None:
         self.notes.note_break(why)
-        for call in self.on_break:
-            call(why)
+        for listener in self.on_break:
+            listener(why)
 
     def _open_file(self, connection: Connection) -> None:
         """Serve `xdg-open FILE`: show a file in the browser."""
@@ -331,19 +348,18 @@ class NetworkSession:
 
     async def wait_until_started(self) -> None:
         """Wait while the network is starting. WanlabError unless it runs then."""
-        await self._has_settled.wait()
+        await self._is_not_starting.wait()
         self.network_worker()
 
     def _set_run(self, run: protocol.RunPush) -> None:
         if run.phase == "starting":
-            self._has_settled.clear()
+            self._is_not_starting.clear()
         else:
-            self._has_settled.set()
+            self._is_not_starting.set()
         self._run = run
         self._broadcast.push(run)
 
-    def _set_running(self, started: tuple[Network, LivePorts]) -> None:
-        network, ports = started
+    def _set_running(self, network: Network, ports: LivePorts) -> None:
         if self.plan is None or self.worker is None or self._run.phase != "starting":
             return
         self.clock.kind = network.clock
@@ -369,21 +385,52 @@ class NetworkSession:
             self.clock.set(clock)
             self.notes.push()
 
-    def _end(self, cause: BaseException | None) -> None:
+    def _note_ended(self, cause: BaseException | None) -> None:
+        """Forget the network, which is gone; `cause` is the error that ended it.
+
+        The worker's thread schedules this in the loop as its last act. While the branch changes,
+        another network follows at once: then the run's state and the terminals stay as they are.
+        """
         self.worker = None
         self.links.end()
-        if not self.is_switching:
+        if not self.is_changing_branch:
             self.terminals.list.end_all()
-        for call in self.on_ending:
-            call()
-        if self.is_switching:
+        for listener in self.on_ending:
+            listener()
+        if self.is_changing_branch:
             return
         if cause is None:
             self._set_run(protocol.RunPush())
         else:
-            error = cause
-            if not isinstance(error, WanlabError):
-                traceback.print_exception(cause)
-                error = WanlabError(f"internal error: {cause!r}", INTERNAL_ERROR_HINT)
-            self._set_run(protocol.RunPush(phase="failed", error=self._error_body(error)))
+            error = self._error_body(_reported_error(cause))
+            self._set_run(protocol.RunPush(phase="failed", error=error))
         self.clock.stop()
+
+
+async def _end_and_join(worker: NetworkWorker) -> None:
+    """End the network of a worker, and wait until the worker's thread has ended."""
+    worker.end()
+    while not await asyncio.to_thread(worker.join, INSIST_REAL_S):
+        worker.end()
+
+
+def _run_after_replay(
+    network: Network, ports: LivePorts, down: tuple[str, ...]
+) -> protocol.RunPush:
+    """Return the state of the run of a replayed network; `down` are the links that are unplugged."""
+    difference = network.difference
+    warnings = [f"the replay differs from the session: {difference}"] if difference else []
+    return protocol.RunPush(
+        phase="running",
+        ports=ports.ports,
+        links_down=down,
+        warnings=(*network.warnings, *warnings),
+    )
+
+
+def _reported_error(cause: BaseException) -> WanlabError:
+    """Return the error to show for what ended a network. Print the traceback of an internal error."""
+    if isinstance(cause, WanlabError):
+        return cause
+    traceback.print_exception(cause)
+    return WanlabError(f"internal error: {cause!r}", INTERNAL_ERROR_HINT)

@@ -32,7 +32,7 @@ class SlowMotion:
         self._flights: PacketFlights | None = None
         self._steps: EventSteps | None = None
         self._reached = ""
-        session.every.append(self._collect)
+        session.on_tick.append(self._collect)
         session.on_break.append(self._note_break)
         session.on_ending.append(self._has_ended)
 
@@ -94,7 +94,7 @@ class SlowMotion:
                 worker.end_step(network)
             return protocol.EventStep(what, network.now_ns)
 
-        return await self._session.call(perform)
+        return await self._session.in_network(perform)
 
     async def set_breakpoint(self, command: commands.BreakCommand, by: str = "") -> None:
         """Set a breakpoint, or remove it."""
@@ -114,7 +114,7 @@ class SlowMotion:
                 raise WanlabError(f"{one.text} has passed already")
             worker.breakpoints.add(one, QueueReader(network).read() if one.reads_queues else {})
 
-        await self._session.call(perform)
+        await self._session.in_network(perform)
         self._broadcast.push(self.snapshot())
 
     def _has_ended(self) -> None:

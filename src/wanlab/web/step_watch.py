@@ -7,12 +7,13 @@ from collections.abc import Callable
 from wanlab.labs.unit import Unit
 
 from . import commands
+from .canvas_progress import CanvasAction, CanvasSteps
 from .lessons import Lessons
 from .model import Document
 from .protocol import SavedFile
 from .session import NetworkSession
 from .shell_marks import TypedCommand
-from .step_progress import CanvasSteps, CommandSteps, Event, place_of
+from .step_progress import CommandSteps, place_of
 from .terminals import CLIENT, PROMPT, Terminal
 
 SERVES_AFTER_NS = 500_000_000
@@ -63,10 +64,10 @@ class StepWatch:
         if command.status is None:
             now_ns = self._session.clock.snapshot().now_ns
             self._running[terminal.name] = (terminal, command, now_ns)
-            self._mark(self._commands.begun(place, command, self._done))
+            self._mark(self._commands.note_begun(place, command, self._done))
         else:
             self._running.pop(terminal.name, None)
-            self._mark(self._commands.ended(place, command, self._done))
+            self._mark(self._commands.note_ended(place, command, self._done))
 
     def check_running(self) -> None:
         """Mark the steps whose programs are still running."""
@@ -77,31 +78,32 @@ class StepWatch:
             if terminal.status is not None:
                 del self._running[name]
             elif now_ns - began_ns >= SERVES_AFTER_NS:
-                self._mark(self._commands.runs(place_of(terminal, command), command, self._done))
+                place = place_of(terminal, command)
+                self._mark(self._commands.note_running(place, command, self._done))
 
     # -- the canvas -------------------------------------------------------------------------------
 
-    def note(self, *events: Event) -> None:
+    def note(self, *actions: CanvasAction) -> None:
         """Note actions on the canvas; a call without any means that the document may have changed."""
         if self._begin_unit():
-            self._mark(self._canvas.note(events, self._document(), self._done))
+            self._mark(self._canvas.note(actions, self._document(), self._done))
 
     def note_performed(self, command: commands.Command, result: object) -> None:
         """Note a browser's command that was carried out."""
-        self.note(*self._events(command, result))
+        self.note(*self._actions(command, result))
 
-    def _events(self, command: commands.Command, result: object) -> list[Event]:
+    def _actions(self, command: commands.Command, result: object) -> list[CanvasAction]:
         if isinstance(result, SavedFile):
-            return [("save", result.path)]
+            return [CanvasAction("save", result.path)]
         match command:
             case commands.NewCommand():
-                return [("new", "")]
+                return [CanvasAction("new")]
             case commands.OpenCommand(path=path):
-                return [("open", path)]
+                return [CanvasAction("open", path)]
             case commands.StopCommand():
-                return [("stop", "")]
+                return [CanvasAction("stop")]
             case commands.OpenTerminalCommand(node=node, command=None):
-                return [("terminal", self._name_of(node))]
+                return [CanvasAction("terminal", self._name_of(node))]
         return []
 
     def _name_of(self, node: str) -> str:
