@@ -69,6 +69,11 @@ FOR_TESTS = (
     Package("iptables", "iptables"),
     Package("tmux", "tmux"),
     Package("frr", "/usr/lib/frr/zebra"),
+    Package("tshark", "tshark"),
+    # Programs that wait in ways that once stopped virtual time.
+    Package("hping3", "hping3"),
+    Package("memcached", "memcached"),
+    Package("netcat-openbsd", "nc"),
     # Completion of the command line; bash is part of Debian.
     Package("zsh", "zsh"),
     Package("fish", "fish"),
