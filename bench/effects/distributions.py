@@ -112,7 +112,8 @@ def uniform() -> list[Figure]:
     sample = _jitter()
     return [
         _ks_figure(
-            "jitter, uniform: KS distance to the uniform one", ks_distance_to(sample, _uniform_cdf)
+            "jitter, uniform: KS distance to a uniform distribution",
+            ks_distance_to(sample, _uniform_cdf),
         ),
         near(
             "jitter 5 ms, uniform: standard deviation",
@@ -141,7 +142,7 @@ def normal() -> list[Figure]:
             "jitter, normal: KS distance to netem's table", ks_distance(sample, table("normal"))
         ),
         _ks_figure(
-            "jitter, normal: KS distance to the normal one",
+            "jitter, normal: KS distance to a normal distribution",
             ks_distance_to(sample, _normal_cdf),
         ),
         _deviation_figure("normal", sample, table("normal")),
