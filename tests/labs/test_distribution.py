@@ -52,6 +52,8 @@ def test_with_fewer_than_40_seeds_the_range_is_that_of_all_values() -> None:
     (few,), (many,) = distributions(samples[:39]), distributions(samples)
     assert few.central == (0.0, 38.0)
     assert many.central == pytest.approx((0.975, 38.025))
+    assert " range " in text(of_unit(few, seeds=39), "Lab 18").splitlines()[2]
+    assert " central 95 % " in text(of_unit(many, seeds=40), "Lab 18").splitlines()[2]
 
 
 def test_a_band_that_only_outliers_reach_does_not_include_the_manual() -> None:

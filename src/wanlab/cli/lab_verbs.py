@@ -205,9 +205,10 @@ def lab_run(
     Ctrl-C ends all of them.
 
     --seeds N runs the unit with N seeds, the first of which is --seed (default: 1). For each
-    number of the manual, the table shows the median and the central 95 % of the measured values. It
-    also shows how many seeds give a value in the accepted range, and what share of the seeds gives
-    less than the manual. All values are kept next to the reports.
+    number of the manual, the table shows the median and the central 95 % of the measured values
+    (with fewer than 40 seeds, their whole range). It also shows how many seeds give a value in the
+    accepted range, and what share of the seeds gives less than the manual. All values are kept next
+    to the reports.
 
     With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
     command resumes. Runs with another version of wanlab, kernel or unit do not count.

@@ -11,7 +11,6 @@ from wanlab.text_table import markdown
 
 from .distribution import (
     BAND_ONLY,
-    CENTRAL,
     CONSTANT,
     NEAR,
     OUTSIDE,
@@ -20,6 +19,7 @@ from .distribution import (
     NumberDistribution,
     UnitDistribution,
     figures,
+    range_name,
 )
 from .outcome import TEXT, readable
 from .report import REPRODUCED, FigureReport, UnitReport
@@ -232,13 +232,6 @@ def _outside(
             yield _item(f"{_cell(where)}: wanlab's values are {number.side} the manual's band.")
 
 
-def _seed_heads(runs: int) -> tuple[str, ...]:
-    """Return the heads of the columns of `_seed_cells` for a number of seeds."""
-    tail = (1 - CENTRAL) / 2
-    what = "range" if runs * tail < 1 else f"central {CENTRAL * 100:g} %"
-    return f"{what} of {runs} seeds", "verdict", "seeds below the manual"
-
-
 def _seed_cells(number: NumberDistribution | None) -> tuple[str, ...]:
     """Return the range of a number, its verdict, and how many seeds are below the manual's number."""
     if number is None:
@@ -270,7 +263,8 @@ def _numbers(report: UnitReport, known: UnitDistribution | None, seed_reason: st
         yield from (_filled(f"Seed {report['seed']}: {_one_line(seed_reason)}"), "")
     heads = ["step", "what", "manual", "ours", "band", "status"]
     if known is not None:
-        heads += _seed_heads(known.runs)
+        seeds = f"{range_name(known.runs)} of {known.runs} seeds"
+        heads += [seeds, "verdict", "seeds below the manual"]
     yield from _table(heads, [_row(key, figure, known) for key, figure in shown])
     explained = [(key[1], figure) for key, figure in shown if figure["status"] != REPRODUCED]
     for reason in dict.fromkeys(figure["why"] for _, figure in explained):

@@ -23,8 +23,8 @@ from .outcome import TEXT, readable
 from .report import FigureReport, UnitReport
 
 CENTRAL = 0.95
+TAIL = (1 - CENTRAL) / 2
 NEAR = 0.1
-HEADINGS = ("what", "manual", "median", "central 95 %", "in band", "manual's")
 CONSTANT, WITHIN, BAND_ONLY, OUTSIDE = "constant", "within", "band only", "outside"
 """Where the manual's number is.
 
@@ -66,10 +66,9 @@ class NumberDistribution:
     @property
     def central(self) -> tuple[float, float]:
         """The central 95 % of the values. With less than one value in each tail, that is all of them."""
-        tail = (1 - CENTRAL) / 2
-        if len(self.values) * tail < 1:
+        if not _has_tails(len(self.values)):
             return min(self.values), max(self.values)
-        low, high = np.quantile(self.values, [tail, 1 - tail])
+        low, high = np.quantile(self.values, [TAIL, 1 - TAIL])
         return float(low), float(high)
 
     @property
@@ -186,6 +185,15 @@ class UnitDistribution:
         return f'{json.dumps(head)[:-1]},\n"numbers": [\n{numbers}\n]}}\n'
 
 
+def _has_tails(values: int) -> bool:
+    return values * TAIL >= 1
+
+
+def range_name(seeds: int) -> str:
+    """Return what `NumberDistribution.central` is with this many seeds."""
+    return f"central {CENTRAL * 100:g} %" if _has_tails(seeds) else "range"
+
+
 def read_all(folder: Path) -> dict[str, UnitDistribution]:
     """Return the distributions in a folder, as `to_json` writes them, by unit.
 
@@ -265,7 +273,8 @@ def figures(report: UnitReport) -> Iterator[tuple[Key, FigureReport]]:
 def text(distribution: UnitDistribution, heading: str) -> str:
     """Return a table with a row per number, and how many of the manual's numbers are typical."""
     numbers = distribution.numbers
-    rows = [HEADINGS, *(_cells(number) for number in numbers)]
+    heads = ("what", "manual", "median", range_name(distribution.runs), "in band", "manual's")
+    rows = [heads, *(_cells(number) for number in numbers)]
     lines = [f"{heading}, {distribution.runs} seeds", "", *aligned(rows, "<>>>>>")]
     typical = sum(number.includes_manual for number in numbers)
     varying = [number for number in numbers if number.verdict != CONSTANT]
