@@ -26,6 +26,7 @@ The table below gives the same order, and the parts that each part may import.
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -123,15 +124,24 @@ def part_of(path: Path, package: Path) -> str:
     return FRONT_DOOR if name == "__init__" else name
 
 
+@cache
 def parts(package: Path) -> set[str]:
     """Return the names of the parts in the package's folder."""
     return {part_of(path, package) for path in package.rglob("*.py")} - {FRONT_DOOR}
 
 
+@cache
+def statements(path: Path) -> list[ast.AST]:
+    """Return a file's imports and classes, also those inside functions and classes."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
 def imports(path: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
     """Return the full name of every module that a file imports, with the names imported from it."""
     package = ".".join(path.relative_to(source).with_suffix("").parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, []
@@ -349,7 +359,7 @@ def test_a_class_name_occurs_once_in_the_project() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         if PACKAGE / "mininet" in path.parents:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

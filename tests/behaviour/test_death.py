@@ -192,7 +192,10 @@ def test_a_network_whose_time_cannot_pass_can_be_closed(
     assert {pid for pid in children(os.getpid()) if is_running(pid)} - others == set()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM, signal.SIGKILL],
+)
 def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -117,7 +117,16 @@ def test_the_native_machine_has_the_features_that_the_doctor_reports(start: Star
     assert tried > 0
 
 
-@pytest.mark.parametrize("name", ["queues", "queues-rate", "queues-delay", "queues-rate-delay"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            pytest.param(f"queues{part}", marks=pytest.mark.long)
+            for part in ("", "-rate", "-delay")
+        ),
+        "queues-rate-delay",
+    ],
+)
 def test_the_kernel_accepts_every_queue_of_a_plan(embedded: Network, name: str) -> None:
     parts = (PLANS / f"{name}.sh").read_text().split("\n\n")
     refused = {}

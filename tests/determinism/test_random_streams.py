@@ -95,7 +95,7 @@ def undisturbed() -> RandomOutcomes:
         return observe(net)
 
 
-@pytest.mark.parametrize("size", [8, 8000])
+@pytest.mark.parametrize("size", [pytest.param(8, marks=pytest.mark.long), 8000])
 @pytest.mark.parametrize("node", ["h1", "h3", "root"])
 def test_a_program_that_draws_more_changes_nothing(
     start: Start, undisturbed: RandomOutcomes, node: str, size: int
@@ -171,13 +171,20 @@ def behind(queue: str) -> Topology:
     )
 
 
+@pytest.fixture(scope="module")
+def behind_fifo() -> RandomOutcomes:
+    with Network(behind("fifo"), seed=1) as net:
+        return observe(net)
+
+
 @pytest.mark.parametrize("queue", ["fq_codel", "sfq", "pie", "red"])
-def test_variants_of_a_network_see_the_same_losses(start: Start, queue: str) -> None:
-    one = observe(start(behind("fifo"), seed=1))
+def test_variants_of_a_network_see_the_same_losses(
+    start: Start, behind_fifo: RandomOutcomes, queue: str
+) -> None:
     other = observe(start(behind(queue), seed=1))
-    assert len(one.received) < 490
-    assert other.received == one.received
-    assert other.ports == one.ports
+    assert len(behind_fifo.received) < 490
+    assert other.received == behind_fifo.received
+    assert other.ports == behind_fifo.ports
 
 
 def test_a_higher_loss_rate_includes_the_same_losses(start: Start) -> None:

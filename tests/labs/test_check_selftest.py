@@ -14,7 +14,6 @@ QUICK = (
     "ex1: wrong/one-switch",
     "ex2: wrong/change-without-the-delay",
     "prob1: start, variant 3",
-    "prob1: solution-3, variant 3",
     "11: start",
     "20: start",
 )
@@ -79,7 +78,9 @@ def test_a_case_passes_only_with_the_expected_result(
 
 @pytest.mark.machine
 @pytest.mark.costs(4)
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [*QUICK, pytest.param("prob1: solution-3, variant 3", marks=pytest.mark.long)]
+)
 def test_a_case_of_the_course_has_the_expected_result(name: str) -> None:
     verdict = check_selftest.run_case(CASES[name])
     assert verdict.reasons == ()

@@ -66,7 +66,7 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     [
         pytest.param("0", "sse", marks=pytest.mark.long),
         ("576", "sse"),
-        ("832", "avx"),
+        pytest.param("832", "avx", marks=pytest.mark.long),
         ("2696", "avx512"),
         pytest.param("11008", "avx512", marks=pytest.mark.long),
         pytest.param("16384", "avx512", marks=pytest.mark.long),
