@@ -1,4 +1,7 @@
-"""Run the experiment of test_repeats: `python experiment.py SEED` prints its programs' output."""
+"""Run the experiment of test_repeats and print its programs' output.
+
+python experiment.py SEED [FOLDER]
+"""
 
 import os
 import sys
@@ -11,8 +14,9 @@ ADDRESSES = "print([hash(id(object())) for _ in range(3)], id(print), {'a', 'b',
 
 
 def main() -> None:
-    # All runs of a user share one folder, because programs can see its name.
-    folder = Path(tempfile.gettempdir()) / f"wanlab-determinism-{os.getuid()}"
+    # All runs that are compared share one folder, because programs can see its name.
+    own = Path(tempfile.gettempdir()) / f"wanlab-determinism-{os.getuid()}"
+    folder = Path(sys.argv[2]) if sys.argv[2:] else own
     folder.mkdir(exist_ok=True)
     topology = shapes.dumbbell(2, rate="20Mbps", delay="5ms", loss="1%", queue="fq_codel")
     with Network(topology, seed=int(sys.argv[1]), folder=folder) as net:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pwd
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,20 +16,33 @@ from pathlib import Path
 import pytest
 
 from wanlab import Network, shapes
+from wanlab.errors import RequirementError
+from wanlab.machine.embedded import find_image
+from wanlab.web.classroom.sandbox import check_readable, needed_folders
 
 pytestmark = pytest.mark.machine
 
 PROGRAM = Path(__file__).parent / "experiment.py"
 
 
-def run(seed: int = 1, **environment: str) -> bytes:
-    """Run the experiment in a new process; return its output."""
+def run(
+    seed: int = 1, folder: Path | None = None, user: int | None = None, **environment: str
+) -> bytes:
+    """Run the experiment in a new process; return its output.
+
+    Another user may open at most 1,024 files, as Debian's users do.
+    """
     paths = os.pathsep.join(sys.path)
+    limit = [] if user is None else ["sh", "-c", 'ulimit -n 1024; exec "$@"', "sh"]
+    folders = [] if folder is None else [str(folder)]
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(seed)],
+        [*limit, sys.executable, str(PROGRAM), str(seed), *folders],
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
         check=False,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
@@ -67,10 +83,11 @@ def parts(output: bytes) -> dict[bytes, bytes]:
     return dict(part.split(b"\n", 1) for part in found)
 
 
-def assert_same(output: bytes) -> None:
-    one, other = parts(first_run()), parts(output)
+def assert_same(output: bytes, expected: bytes | None = None) -> None:
+    expected = first_run() if expected is None else expected
+    one, other = parts(expected), parts(output)
     assert [name for name in one if one[name] != other[name]] == []
-    assert output == first_run()
+    assert output == expected
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
@@ -93,6 +110,26 @@ def test_other_load_changes_nothing() -> None:
 @pytest.mark.long
 def test_our_own_environment_changes_nothing() -> None:
     assert_same(run(PYTHONHASHSEED="12345", LANG="de_DE.UTF-8", TZ="Asia/Tokyo"))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
+def test_another_user_gets_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = pwd.getpwnam("nobody")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        Path(place).chmod(0o777)
+        # Root's own kernel is in root's home folder, which others cannot read.
+        kernel = str(shutil.copytree(find_image().folder, Path(place, "kernel")))
+        monkeypatch.setenv("WANLAB_KERNEL", kernel)
+        try:
+            check_readable("nobody", [PROGRAM.parent, *needed_folders()])
+        except RequirementError as error:
+            pytest.skip(str(error))
+        folder = Path(place, "work")
+        of_root = run(folder=folder)
+        shutil.rmtree(folder)
+        of_nobody = run(folder=folder, user=nobody.pw_uid, HOME=f"{place}/home", USER="nobody")
+    assert_same(of_nobody, of_root)
 
 
 def test_installation_paths_change_no_random_number(tmp_path: Path) -> None:

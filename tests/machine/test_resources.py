@@ -147,20 +147,26 @@ def test_a_claim_ends_with_its_process(cpus: list[int]) -> None:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
+        ("ulimit -n 12", "only 12 open files are allowed"),
         ("ulimit -n 20", "only 20 open files are allowed"),
         ("ulimit -v 1000000", "the address space is limited to 976 MiB"),
         ("ulimit -f 1000", "the size of files is limited to 0 MiB"),
     ],
 )
-def test_limits_that_are_too_low_are_named_before_the_machine_starts(limit: str, said: str) -> None:
-    program = "from wanlab.machine.embedded.resources import check_limits; check_limits(1 << 30)"
+def test_limits_that_are_too_low_are_named_before_the_machine_starts(
+    limit: str, said: str, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        ["sh", "-c", f'{limit}; exec "$0" -c "$1"', sys.executable, program],
+        ["sh", "-c", f'{limit}; exec "$0" -m wanlab.cli exec true', sys.executable],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    assert said in done.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert said in line
 
 
 def test_a_control_group_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,13 @@ def test_an_unknown_extension_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.yaml"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(WanlabError, match="is larger than 64 MiB"):
+        load(endless)
+
+
 @pytest.mark.long
 def test_a_topology_is_drawn_in_svg_and_pdf(tmp_path: Path) -> None:
     hosts = (Host("h1", x=10, y=20), Host("h2", x=300, y=20))
