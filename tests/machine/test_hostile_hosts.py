@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -200,3 +201,22 @@ def test_the_doctor_respects_the_overcommit_limit(
         answer = error.what
         assert "sysctl vm.overcommit_ratio" in error.hint
     assert answer.endswith(says)
+
+
+@pytest.mark.parametrize(
+    ("limits", "answer"),
+    [
+        ((1024, 524_288), "524288 (raised from 1024 when a machine starts)"),
+        ((20_000, 20_000), "20000"),
+        ((256, 512), "only 512 open files are allowed: large programs run slowly"),
+    ],
+)
+def test_the_doctor_shows_the_limit_of_open_files(
+    limits: tuple[int, int], answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _number: limits)
+    try:
+        seen = checkup._open_files()
+    except RequirementError as error:
+        seen = error.what
+    assert seen == answer

@@ -308,7 +308,7 @@ def _open_files() -> str:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < ENOUGH_OPEN_FILES:
         raise RequirementError(f"only {hard} open files are allowed: large programs run slowly")
-    return f"{hard} (raised from {soft} when a machine starts)"
+    return f"{hard} (raised from {soft} when a machine starts)" if soft < hard else str(hard)
 
 
 def _landlock() -> str:
