@@ -227,7 +227,7 @@ class Laboratory:
         """Stop the network and keep unsaved work for the next server."""
         self._tasks.cancel()
         self.editor.write_draft()
-        self.lessons.cancel_report()
+        self.lessons.reports.cancel()
         self.gallery.cancel()
         await self.session.stop()
 
@@ -260,7 +260,7 @@ class Laboratory:
         document = self.editor.document
         await self.rules.admit()
         if self.lessons.unit is not None:
-            plan = self.lessons.plan(document, topology)
+            plan = self.lessons.plan_run(document, topology)
         else:
             plan = self._plan(document, topology)
         if self.branches.is_replaying:
@@ -392,7 +392,7 @@ class Laboratory:
             case "progress":
                 if command.step is None:
                     raise WanlabError("no step was named")
-                lessons.note_progress(command.unit, command.step, is_done=command.done)
+                lessons.mark_step(command.unit, command.step, is_done=command.done)
                 return None
             case "check":
                 return await self._steps.check()
@@ -400,7 +400,7 @@ class Laboratory:
                 await lessons.report(command.unit)
                 return None
             case "cancel_report":
-                lessons.cancel_report()
+                lessons.reports.cancel()
                 return None
             case "hand_in":
                 await self._hand_ins.hand_in(command.unit)
@@ -424,7 +424,7 @@ class Laboratory:
         lessons, clock = self.lessons, self.editor.document.preferences.clock
         if command.step is None:
             raise WanlabError("no step was named")
-        lessons.check_start(command.unit, command.step)
+        lessons.check_can_start_at(command.unit, command.step)
         path = await self._start_lesson(command, by)
         await self.rules.admit()
         kept: dict[str, object] = {"clock": clock, "seed": self.editor.document.preferences.seed}
@@ -435,7 +435,7 @@ class Laboratory:
             self.editor.open_topology(arranged(started.topology), path, name, by)
             self.editor.edit(commands.EditCommand(preferences=kept, label="Set clock and seed"), by)
             document = self.editor.document
-            plan = lessons.plan_for(document, started.topology, lambda: started.network)
+            plan = lessons.plan_run_of(document, started.topology, lambda: started.network)
             branch = self.branches.begin(plan)
             self.session.start(branch, is_paced=document.preferences.pace == "real")
         except BaseException:
@@ -480,7 +480,7 @@ class Laboratory:
                         await self._run_drawn(by)
                     names = canvas_steps.terminal_names(argument)
                     terminals += [await self._steps.open_terminal(name) for name in names]
-        self.lessons.note_progress(command.unit, command.step, is_done=True)
+        self.lessons.mark_step(command.unit, command.step, is_done=True)
         return terminals
 
     async def _run_drawn(self, by: str) -> None:

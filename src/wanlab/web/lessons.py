@@ -1,7 +1,6 @@
-"""The course beside the laboratory: lessons, progress, checks and reports.
+"""The course beside the laboratory: the lessons, and the unit that is open.
 
 Each unit has a folder in the working folder ("lab06"), which is /home/admin in the machine.
-Progress is kept in the working folder, too.
 """
 
 from __future__ import annotations
@@ -12,17 +11,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from wanlab import Network, Topology, load
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, grade, lesson, start_at, student_files, unit_file, unit_process
+from wanlab.labs import catalog, grade, lesson, start_at, student_files, unit_file
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import GUI, Step, Unit
 
 from . import canvas_steps
-from .folder import WorkingFolder, write_atomically
+from .folder import WorkingFolder
 from .limits import ClassRules
 from .model import ClockKind, Document
 from .protocol import (
@@ -35,22 +32,11 @@ from .protocol import (
 )
 from .push import Push
 from .run_plan import RunPlan
-from .running_tasks import RunningTasks
+from .unit_progress import ProgressFile
+from .unit_reports import UnitReports
 
 PROGRESS = "progress.json"
-RESULTS = "results"
 READ_AFTER_REAL_S = 0.5
-
-
-class UnitProgress(msgspec.Struct):
-    """Progress in a unit: steps done, points of the best check, results of the last one, report."""
-
-    steps: list[int] = []
-    points: float | None = None
-    of: float | None = None
-    results: list[CheckResult] = []
-    report: str | None = None
-    handed_in_s: float | None = None
 
 
 class Lessons:
@@ -72,15 +58,11 @@ class Lessons:
         self._drawn_seed = drawn_seed
         self._starting = ""
         self._is_start_cancelled = False
-        self._progress_path = folder.state_folder / PROGRESS
-        self._progress = _read_progress(self._progress_path)
+        self._checking = ""
         self._units: list[Unit] = []
         self.unit: Unit | None = None
-        self._reported_unit: str | None = None
-        self._report_step = ""
-        self._checking = ""
-        self._worker: asyncio.subprocess.Process | None = None
-        self._tasks = RunningTasks()
+        self.progress = ProgressFile(folder.state_folder / PROGRESS, self.push)
+        self.reports = UnitReports(folder, self.progress, push, self.push)
 
     # -- the course -------------------------------------------------------------------------------
 
@@ -100,8 +82,8 @@ class Lessons:
             folder=_topology_folder(self.unit) if self.unit else "",
             checking=self._checking,
             starting=self._starting,
-            working=self._reported_unit,
-            working_step=self._report_step,
+            working=self.reports.unit.name if self.reports.unit else None,
+            working_step=self.reports.step,
             is_class=self._rules.is_class,
         )
 
@@ -110,7 +92,7 @@ class Lessons:
         self._push(self.snapshot())
 
     def _info(self, unit: Unit) -> LessonInfo:
-        progress = self._progress.get(unit.name, UnitProgress())
+        progress = self.progress.of(unit)
         counted = [step.n for step in unit.steps if canvas_steps.can_be_done(step)]
         return LessonInfo(
             unit.name,
@@ -188,8 +170,8 @@ class Lessons:
         """Return whether a file is outside the folder of the open unit."""
         return self.unit is not None and not path.startswith(f"{self.unit.folder.name}/")
 
-    def plan(self, document: Document, topology: Topology) -> RunPlan:
-        """Return how to run the network of the open unit."""
+    def plan_run(self, document: Document, topology: Topology) -> RunPlan:
+        """Return how to run the network of the open unit from its start."""
         assert self.unit is not None
         # A check of this network expects the values of its seed, even if the seed changes later.
         self.unit = unit = self._with_seed(self.unit)
@@ -203,16 +185,16 @@ class Lessons:
                 unit, topology, folder, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
             )
 
-        return self.plan_for(document, topology, make)
+        return self.plan_run_of(document, topology, make)
 
     def _with_seed(self, unit: Unit) -> Unit:
         """Return the unit itself unless the seed draws values for it."""
         return self._find(unit.name) if unit.draws else unit
 
-    def plan_for(
+    def plan_run_of(
         self, document: Document, topology: Topology, make: Callable[[], Network]
     ) -> RunPlan:
-        """Return how to run a network of the open unit."""
+        """Return how to run a network of the open unit that `make` returns."""
         return RunPlan(
             document,
             topology,
@@ -224,7 +206,7 @@ class Lessons:
 
     # -- starting at a later step -----------------------------------------------------------------
 
-    def check_start(self, name: str, at: int) -> None:
+    def check_can_start_at(self, name: str, at: int) -> None:
         """Raise WanlabError if a unit cannot be started at a step."""
         start_at.steps_before(self._find(name), at)
 
@@ -254,7 +236,7 @@ class Lessons:
             )
         finally:
             self._note_starting("")
-        self.note_done(unit, (step.n for step in start_at.steps_before(unit, at)))
+        self.progress.mark_done(unit, (step.n for step in start_at.steps_before(unit, at)))
         return started
 
     def cancel_start(self) -> None:
@@ -270,41 +252,22 @@ class Lessons:
         self._starting = line
         self.push()
 
+    # -- steps and checks -------------------------------------------------------------------------
+
     def canvas_step(self, name: str, number: int) -> tuple[Step, str]:
         """Return a step of a unit, and the folder for the unit's topologies."""
         unit = self._find(name)
-        for step in unit.steps:
-            if step.n == number:
-                return step, _topology_folder(unit)
-        raise WanlabError(f"{unit.heading} has no step {number}")
+        return _step_of(unit, number), _topology_folder(unit)
 
     def step(self, number: int) -> Step:
         """Return a step of the open unit."""
         if self.unit is None:
             raise WanlabError("no lesson is open")
-        for step in self.unit.steps:
-            if step.n == number:
-                return step
-        raise WanlabError(f"{self.unit.heading} has no step {number}")
+        return _step_of(self.unit, number)
 
-    # -- progress ---------------------------------------------------------------------------------
-
-    def note_progress(self, name: str, step: int, *, is_done: bool) -> None:
-        """Mark a step as done, or as not done."""
-        progress = self._progress.setdefault(catalog.find(name).name, UnitProgress())
-        steps = {*progress.steps, step} if is_done else {*progress.steps} - {step}
-        progress.steps = sorted(steps)
-        self._save_progress()
-
-    def done(self, unit: Unit) -> frozenset[int]:
-        """Return the steps of a unit that are done."""
-        return frozenset(self._progress.get(unit.name, UnitProgress()).steps)
-
-    def note_done(self, unit: Unit, steps: Iterable[int]) -> None:
-        """Mark steps as done."""
-        progress = self._progress.setdefault(unit.name, UnitProgress())
-        progress.steps = sorted({*progress.steps, *steps})
-        self._save_progress()
+    def mark_step(self, name: str, step: int, *, is_done: bool) -> None:
+        """Mark a step of a unit as done, or as not done."""
+        self.progress.mark_step(catalog.find(name), step, is_done=is_done)
 
     @property
     def is_checking(self) -> bool:
@@ -317,87 +280,32 @@ class Lessons:
         self.push()
 
     def note_check(self, unit: Unit, marks: list[grade.Mark]) -> list[CheckResult]:
-        """Keep the results of a check and, if they are the best, its points; return the results."""
-        results = [_check_result(mark) for mark in marks]
-        progress = self._progress.setdefault(unit.name, UnitProgress())
-        points = sum(mark.points for mark in marks)
-        progress.points = max(points, progress.points or 0.0)
-        progress.of = sum(mark.check.points for mark in marks)
-        progress.results = results
+        """End a check, and keep its results; return them."""
         self._checking = ""
-        self._save_progress()
-        return results
+        return self.progress.keep_check(unit, marks)
 
     def note_handed_in(self, unit: Unit, at_s: float) -> None:
         """Note when a unit was handed in."""
-        self._progress.setdefault(unit.name, UnitProgress()).handed_in_s = at_s
-        self._save_progress()
+        self.progress.keep_hand_in(unit, at_s)
         self._push(MessagePush(level="info", what=f"{unit.heading} was handed in"))
 
-    def _save_progress(self) -> None:
-        with contextlib.suppress(OSError):
-            write_atomically(self._progress_path, msgspec.json.encode(self._progress))
-        self.push()
-
-    # -- reports ----------------------------------------------------------------------------------
-
     async def report(self, name: str) -> None:
-        """Begin to make the report of a unit.
-
-        A separate process performs all steps, which takes minutes and can be cancelled.
-        """
-        unit = catalog.find(name)
+        """Begin to make the report of a unit."""
         if self._rules.is_class:  # the report performs the solution
             raise WanlabError("in a class, only the teacher can make reports")
-        if self._worker is not None:
-            reported = (
-                catalog.find(self._reported_unit).heading if self._reported_unit else "a unit"
-            )
-            raise WanlabError(
-                f"the report of {reported} is being made", "wait until it is ready, or cancel it"
-            )
-        results = self._folder.path / RESULTS
-        self._worker = await asyncio.create_subprocess_exec(
-            *unit_process.command(unit.name, "--seed", str(unit.seed), "--results", str(results)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            preexec_fn=unit_process.end_with_parent,
-        )
-        self._reported_unit, self._report_step = unit.name, ""
-        self.push()
-        self._tasks.start(self._follow_report(unit, self._worker))
-
-    async def _follow_report(self, unit: Unit, worker: asyncio.subprocess.Process) -> None:
-        assert worker.stdout is not None
-        output: list[str] = []
-        async for line in worker.stdout:
-            output = [*output[-20:], line.decode(errors="replace").rstrip()]
-            self._report_step = output[-1][:200]
-            self.push()
-        status = await worker.wait()
-        self._worker, self._reported_unit = None, None
-        page = self._folder.path / RESULTS / unit.run_name(unit.seed) / "report.html"
-        if page.is_file() and status in (0, 1):
-            self._progress.setdefault(unit.name, UnitProgress()).report = self._folder.path_of(page)
-            self._save_progress()
-            self._push(MessagePush(level="info", what=f"the report of {unit.heading} is ready"))
-        else:
-            self.push()
-            if status >= 0:
-                what = f"the report of {unit.heading} could not be made"
-                self._push(MessagePush(level="error", what=what, hint="\n".join(output[-5:])))
-
-    def cancel_report(self) -> None:
-        """Stop making a report."""
-        if self._worker is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._worker.terminate()
+        await self.reports.start(catalog.find(name))
 
 
 def _topology_folder(unit: Unit) -> str:
     """Return the folder for a unit's topologies, in the working folder."""
     return f"{unit.folder.name}/{student_files.topology_folder_of(unit)}"
+
+
+def _step_of(unit: Unit, number: int) -> Step:
+    for step in unit.steps:
+        if step.n == number:
+            return step
+    raise WanlabError(f"{unit.heading} has no step {number}")
 
 
 def _lesson_step(step: Step) -> LessonStep:
@@ -420,25 +328,6 @@ def begins_empty(unit: Unit) -> bool:
     """Return whether the student draws the topology before anything is run or opened."""
     words = (word for step in unit.steps if step.where == (GUI,) for word in step.do)
     return next((word for word in words if word in ("draw", "open", "run")), "open") == "draw"
-
-
-def _check_result(mark: grade.Mark) -> CheckResult:
-    report = mark.report()
-    return CheckResult(
-        report["what"],
-        report["points"],
-        report["of"],
-        report["value_text"],
-        report["band"],
-        report["hint"] or report["reason"],
-    )
-
-
-def _read_progress(path: Path) -> dict[str, UnitProgress]:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, UnitProgress])
-    except (OSError, msgspec.MsgspecError):
-        return {}
 
 
 def _install(folder: Path, units: Iterable[Unit]) -> None:

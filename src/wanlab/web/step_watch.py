@@ -47,12 +47,12 @@ class StepWatch:
 
     def _mark(self, steps: list[int]) -> None:
         if steps and self._unit is not None:
-            self._lessons.note_done(self._unit, steps)
+            self._lessons.progress.mark_done(self._unit, steps)
 
     @property
     def _done(self) -> frozenset[int]:
         assert self._unit is not None
-        return self._lessons.done(self._unit)
+        return frozenset(self._lessons.progress.of(self._unit).steps)
 
     # -- terminals --------------------------------------------------------------------------------
 

@@ -1,0 +1,110 @@
+"""Reports of units are made by a process, one at a time; here, it is a program of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wanlab.errors import WanlabError
+from wanlab.labs import catalog, unit_process
+from wanlab.labs.unit import Unit
+from wanlab.web.folder import WorkingFolder
+from wanlab.web.lessons import Lessons
+from wanlab.web.limits import ClassRules
+from wanlab.web.protocol import LessonsPush, MessagePush
+
+MAKES_IT = """
+import pathlib, sys
+page = pathlib.Path(sys.argv[1], "report.html")
+print("step 1 of 2", flush=True)
+page.parent.mkdir(parents=True)
+page.write_text("done")
+"""
+WAITS = "import time; print('step 1 of 2', flush=True); time.sleep(1000)"
+FAILS = "print('one'); raise SystemExit('the machine could not be started')"
+
+Scenario = Callable[[Lessons, Unit, list[Any]], Awaitable[None]]
+
+
+def perform(
+    scenario: Scenario, program: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[Any]:
+    """Run a scenario with `program` in place of the process; return what browsers were sent."""
+    unit, pushed = catalog.find("3"), list[Any]()
+    results = folder / "results" / unit.run_name(unit.seed)
+    command = [sys.executable, "-c", program, str(results)]
+    monkeypatch.setattr(unit_process, "command", lambda *_: command)
+
+    async def run() -> None:
+        await scenario(Lessons(WorkingFolder(folder), pushed.append), unit, pushed)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    return pushed
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def messages(pushed: list[Any]) -> list[MessagePush]:
+    return [it for it in pushed if isinstance(it, MessagePush)]
+
+
+def test_a_report_is_made_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(lessons: Lessons, unit: Unit, pushed: list[Any]) -> None:
+        await lessons.report(unit.name)
+        assert lessons.snapshot().working == unit.name
+        await until(lambda: lessons.reports.unit is None)
+
+    pushed = perform(scenario, MAKES_IT, tmp_path, monkeypatch)
+    unit = catalog.find("3")
+    assert "step 1 of 2" in [it.working_step for it in pushed if isinstance(it, LessonsPush)]
+    assert [(it.level, it.what) for it in messages(pushed)] == [
+        ("info", f"the report of {unit.heading} is ready")
+    ]
+    known = Lessons(WorkingFolder(tmp_path), lambda push: None).progress.of(unit).report
+    assert known == f"results/{unit.run_name(unit.seed)}/report.html"
+
+
+def test_only_one_report_is_made_at_a_time_and_it_can_be_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(lessons: Lessons, unit: Unit, pushed: list[Any]) -> None:
+        await lessons.report(unit.name)
+        with pytest.raises(WanlabError, match=f"the report of {unit.heading} is being made"):
+            await lessons.report("4")
+        await until(lambda: lessons.reports.step != "")
+        lessons.reports.cancel()
+        await until(lambda: lessons.reports.unit is None)
+        lessons.reports.cancel()
+
+    pushed = perform(scenario, WAITS, tmp_path, monkeypatch)
+    assert messages(pushed) == []
+    assert pushed[-1].working is None
+
+
+def test_a_report_that_fails_shows_the_last_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(lessons: Lessons, unit: Unit, pushed: list[Any]) -> None:
+        await lessons.report(unit.name)
+        await until(lambda: bool(messages(pushed)))
+
+    (message,) = messages(perform(scenario, FAILS, tmp_path, monkeypatch))
+    assert message.level == "error"
+    assert message.what == f"the report of {catalog.find('3').heading} could not be made"
+    assert message.hint.splitlines()[-1] == "the machine could not be started"
+
+
+def test_students_of_a_class_make_no_reports(tmp_path: Path) -> None:
+    async def keep(unit: str, work: bytes) -> None: ...
+
+    lessons = Lessons(WorkingFolder(tmp_path), lambda push: None, ClassRules(hand_in=keep))
+    with pytest.raises(WanlabError, match="only the teacher"):
+        asyncio.run(lessons.report("3"))
