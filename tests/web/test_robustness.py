@@ -7,6 +7,7 @@ import json
 import resource
 import socket
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -118,17 +119,31 @@ main()
 """
 
 
+HALF_A_HEADER = b"GET / HTTP/1.1\r\nHost: "
+
+
+def half_opened(server: Server) -> socket.socket:
+    """Return a connection that waits for the rest of a request's header."""
+    host = urlsplit(server.origin)
+    connection = socket.create_connection((host.hostname, host.port or 80), PATIENCE_S)
+    connection.sendall(HALF_A_HEADER)
+    return connection
+
+
+def wait_until_closed(connection: socket.socket) -> None:
+    """Wait until the server has closed a connection without an answer."""
+    with contextlib.suppress(ConnectionResetError):
+        assert connection.recv(1) == b""
+
+
 @pytest.fixture
 def half_open(server: Server) -> Iterator[Callable[[int], list[socket.socket]]]:
     """Return a function that opens connections whose request headers never end."""
-    host = urlsplit(server.origin)
     opened: list[socket.socket] = []
 
     def open_some(count: int) -> list[socket.socket]:
         for _ in range(count):
-            connection = socket.create_connection((host.hostname, host.port or 80), 20)
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
-            opened.append(connection)
+            opened.append(half_opened(server))
         return opened
 
     yield open_some
@@ -144,8 +159,7 @@ def test_half_open_connections_do_not_block_the_user(
     assert server.get("/api/state").status_code == 200
     folder = Path(f"/proc/{server.process.pid}/fd")
     wait_until(lambda: len(list(folder.iterdir())) < connections.MAX_WAITING + 40)
-    with contextlib.suppress(ConnectionResetError):
-        assert opened[0].recv(1) == b""  # the oldest was closed
+    wait_until_closed(opened[0])  # the oldest
 
 
 def test_many_half_open_connections_at_once_do_not_take_all_descriptors(
@@ -157,3 +171,46 @@ def test_many_half_open_connections_at_once_do_not_take_all_descriptors(
     assert server.get("/api/state").status_code == 200
     server.end()
     assert "Too many open files" not in "".join(server.said)
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[Server]:
+    """Start a server that waits for a request's header for a second only."""
+    with Server(tmp_path, program=[IMPATIENT]) as server:
+        yield server
+
+
+IMPATIENT = """
+from wanlab.web import connections
+connections.HEADER_REAL_S = 1.0
+from wanlab.cli import main
+main()
+"""
+
+
+def test_a_connection_is_closed_if_the_header_of_its_request_does_not_end(
+    impatient: Server,
+) -> None:
+    with impatient.connect_client() as client, half_opened(impatient) as connection:
+        assert impatient.get("/api/state").status_code == 200
+        wait_until_closed(connection)
+        assert impatient.get("/api/state").status_code == 200
+        client.do("new")  # its WebSocket has been open for longer than a header may take
+
+
+def test_a_request_may_take_longer_than_its_header(impatient: Server) -> None:
+    upload = HTTPConnection(urlsplit(impatient.origin).netloc, timeout=PATIENCE_S)
+    upload.putrequest("PUT", "/api/files/a.txt")
+    for name in ("cookie", "origin"):
+        upload.putheader(name, getattr(impatient, name))
+    upload.putheader("Content-Length", "4")
+    upload.endheaders()
+    with half_opened(impatient) as connection:
+        wait_until_closed(connection)  # so the time for the upload's header is over, too
+    upload.send(b"text")
+    with upload.getresponse() as answer:
+        assert (answer.status, bool(answer.read())) == (200, True)
+    assert (impatient.folder / "a.txt").read_text() == "text"
+    upload.send(HALF_A_HEADER)  # the next request on the same connection
+    wait_until_closed(upload.sock)
+    upload.close()

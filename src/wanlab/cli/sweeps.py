@@ -74,7 +74,7 @@ def sweep(
         print(json.dumps(results_as_json(results, page), indent=2))
     else:
         _print(results, page)
-    return 1 if results.failures else 0
+    return 1 if results.failures or results.missing else 0
 
 
 def forget(file: str | None) -> int:
@@ -240,6 +240,11 @@ def _print(results: Results, page: Path | None) -> None:
         print(f"and {more} more: see {results.folder / 'failed'}")
     if results.failures:
         print(f"{len(results.failures)} runs failed; to repeat them, use --retry-failed")
+    if results.missing:
+        print(
+            f"{results.missing} runs failed, but the reason could not be written; "
+            "the same command repeats them"
+        )
 
 
 def results_as_json(results: Results, page: Path | None) -> dict[str, object]:

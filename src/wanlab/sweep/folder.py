@@ -35,6 +35,7 @@ from wanlab.run.result import (
     as_ordered_json,
     read_failure,
     read_result,
+    write_failure,
 )
 from wanlab.run.source import SourceCode
 
@@ -190,14 +191,22 @@ class SweepFolder:
             copy_atomically(cached.folder, folder)
         self._remove_failure(task)
 
-    def keep_failure(self, task: Task, attempt: Path) -> Failure | None:
-        """Keep the folder of an attempt that has failed, without its working files."""
+    def keep_failure(self, task: Task, attempt: Path, unless_known: str) -> Failure | None:
+        """Keep the folder of an attempt that has failed, without its working files.
+
+        `unless_known` is the reason if the attempt did not write one. Returns None if there still is no
+        space to write it.
+        """
         folder = self._find(self.failed, task)
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(OSError):
             shutil.rmtree(attempt / "files", ignore_errors=True)
             shutil.rmtree(attempt / "record", ignore_errors=True)
             attempt.rename(folder)
+        if (failure := read_failure(folder)) is not None:
+            return failure
+        with contextlib.suppress(OSError):
+            write_failure(folder, task, unless_known)
         return read_failure(folder)
 
     def clear(self, task: Task) -> None:

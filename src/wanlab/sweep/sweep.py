@@ -241,9 +241,11 @@ class _Work:
         if ended.status != "failed":
             what = f"its process was lost {attempts} times"
             write_failure(ended.job.folder, task, what, "does the computer have enough memory?")
-        failure = folder.keep_failure(task, ended.job.folder)
+        # Before the attempt's files are removed: they may be what has filled the disk.
+        unless_known = _unknown_reason(folder.path)
+        failure = folder.keep_failure(task, ended.job.folder, unless_known)
         self._count(task, failed=1)
-        reason = failure.what.splitlines()[0] if failure else _unknown_reason(folder.path)
+        reason = failure.what.splitlines()[0] if failure else unless_known
         self._notify(performers, f"{task.title()} failed: {reason}")
 
     def _named(self, task: Task) -> Task:
