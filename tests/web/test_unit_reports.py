@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, unit_process
@@ -43,8 +45,14 @@ def perform(
     async def run() -> None:
         await scenario(Lessons(WorkingFolder(folder), pushed.append), unit, pushed)
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    in_own_loop(run())
     return pushed
+
+
+def in_own_loop(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in another thread, because Playwright leaves a running loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, asyncio.wait_for(coroutine, PATIENCE_S)).result()
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -107,4 +115,4 @@ def test_students_of_a_class_make_no_reports(tmp_path: Path) -> None:
 
     lessons = Lessons(WorkingFolder(tmp_path), lambda push: None, ClassRules(hand_in=keep))
     with pytest.raises(WanlabError, match="only the teacher"):
-        asyncio.run(lessons.report("3"))
+        in_own_loop(lessons.report("3"))
