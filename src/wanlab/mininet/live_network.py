@@ -340,6 +340,8 @@ class LiveNetwork:
         with self._lock:
             if not node.namespace_name:
                 return arguments
+            if not self.is_live(node):
+                raise WanlabError(f"{node.name} is in no network any more: it was stopped")
             return self.network[node.name].wrap(arguments, folder=folder)
 
 
