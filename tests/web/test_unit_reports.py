@@ -28,7 +28,7 @@ page.parent.mkdir(parents=True)
 page.write_text("done")
 """
 WAITS = "import time; print('step 1 of 2', flush=True); time.sleep(1000)"
-FAILS = "print('one'); raise SystemExit('the machine could not be started')"
+FAILS = "print('one', flush=True); raise SystemExit('the machine could not be started')"
 
 Scenario = Callable[[Lessons, Unit, list[Any]], Awaitable[None]]
 
