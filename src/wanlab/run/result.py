@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,8 @@ from .key import Origin
 
 FORMAT = 1
 RESULT, FAILURE, RECORD, CONSOLE = "result.json", "failure.json", "record", "console.txt"
+WORKING_FOLDER = "files"
+"""The experiment's own files. They are there during the run only."""
 MAX_NAME_LENGTH = 80
 DIGITS_OF_KEY = 12
 MAX_CONSOLE_LINES = 20
@@ -191,6 +194,12 @@ def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
         "hint": hint,
     }
     (folder / FAILURE).write_text(as_ordered_json(data), encoding="utf-8")
+
+
+def remove_written_files(folder: Path) -> None:
+    """Remove what a failed run has written, so that a disk that it has filled can hold the reason."""
+    for name in (WORKING_FOLDER, RECORD):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def as_ordered_json(data: Mapping[str, object]) -> str:

@@ -40,11 +40,17 @@ from .archive import unpack
 from .definition import KERNEL, Definition
 from .key import Origin, differences, origin_of
 from .loading import load_definition
-from .result import CONSOLE, RECORD, Task, write_failure, write_result
+from .result import (
+    CONSOLE,
+    WORKING_FOLDER,
+    Task,
+    remove_written_files,
+    write_failure,
+    write_result,
+)
 from .run import Run
 from .source import SourceCode
 
-WORKING_FOLDER = "files"
 GRACE_S = 5.0
 LENGTH = struct.Struct("!I")
 PR_SET_PDEATHSIG = 1
@@ -287,14 +293,14 @@ def _child(definition: Definition, job: Job, source_folder: Path) -> int:
     except Interrupted:
         return EXIT_LOST
     except WanlabError as error:
-        _remove_written_files(job.folder)
+        remove_written_files(job.folder)
         if isinstance(error, MachineError) and error.console:
             print(error.console)
         what = str(error) if not error.hint else str(error).replace(f" ({error.hint})", "", 1)
         write_failure(job.folder, job.task, what, error.hint)
         return EXIT_FAILED
     except BaseException as error:
-        _remove_written_files(job.folder)
+        remove_written_files(job.folder)
         traceback.print_exc()
         what = f"{type(error).__name__}: {error}"
         write_failure(job.folder, job.task, what, _line_of(error, source_folder))
@@ -302,12 +308,6 @@ def _child(definition: Definition, job: Job, source_folder: Path) -> int:
     finally:
         sys.stdout.flush()
     return 0
-
-
-def _remove_written_files(folder: Path) -> None:
-    """Remove what a failed run has written, so that a disk that it has filled can hold the reason."""
-    for name in (WORKING_FOLDER, RECORD):
-        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _detach(job: Job) -> None:

@@ -35,6 +35,7 @@ from wanlab.run.result import (
     as_ordered_json,
     read_failure,
     read_result,
+    remove_written_files,
     write_failure,
 )
 from wanlab.run.source import SourceCode
@@ -200,8 +201,7 @@ class SweepFolder:
         folder = self._find(self.failed, task)
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(OSError):
-            shutil.rmtree(attempt / "files", ignore_errors=True)
-            shutil.rmtree(attempt / "record", ignore_errors=True)
+            remove_written_files(attempt)
             attempt.rename(folder)
         if (failure := read_failure(folder)) is not None:
             return failure
