@@ -1,6 +1,8 @@
 """Define experiments whose runs fail because the disk is full."""
 
+import contextlib
 import os
+import signal
 from pathlib import Path
 
 from wanlab import Design, Run, experiment
@@ -12,6 +14,14 @@ TWICE = Design.grid({"x": [1, 2]})
 def by_itself(run: Run, *, x: int = 1) -> None:
     """Fill the disk with files of the run."""
     fill(run.folder / "filling")
+
+
+@experiment(design=TWICE)
+def until_killed(run: Run, *, x: int = 1) -> None:
+    """Fill the disk with files of the run, and be killed."""
+    with contextlib.suppress(OSError):
+        fill(run.folder / "filling")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @experiment(design=TWICE)

@@ -64,6 +64,14 @@ def test_a_run_that_fills_the_disk_keeps_its_reason(tmp_path: Path) -> None:
     assert failures[0]["hint"].startswith("filling.py, line ")
 
 
+@needs_root
+def test_a_run_that_is_killed_after_it_has_filled_the_disk_keeps_its_reason(tmp_path: Path) -> None:
+    done = sweep_on_a_small_disk(tmp_path / "out", "until_killed")
+    assert done.returncode == 1
+    failures = json.loads(done.stdout)["failures"]
+    assert [failure["what"] for failure in failures] == ["its process was lost 3 times"] * 2
+
+
 @pytest.mark.parametrize(
     ("free_bytes", "says"),
     [(FULL_DISK_BYTES - 1, NO_SPACE), (FULL_DISK_BYTES, UNKNOWN)],

@@ -197,7 +197,10 @@ def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
 
 
 def remove_written_files(folder: Path) -> None:
-    """Remove what a failed run has written, so that a disk that it has filled can hold the reason."""
+    """Remove what a failed run has written, so that a disk that it has filled can hold the reason.
+
+    Its output on the console stays.
+    """
     for name in (WORKING_FOLDER, RECORD):
         shutil.rmtree(folder / name, ignore_errors=True)
 

@@ -226,6 +226,8 @@ def _perform_in_child(
     if reason == "stop":
         shutil.rmtree(job.folder, ignore_errors=True)
         sys.exit(0)
+    if reason == "limit" or os.WIFSIGNALED(status):
+        remove_written_files(job.folder)
     if reason == "limit":
         what = f"it did not end within {job.limit_s:g} s of real time"
         write_failure(job.folder, job.task, what, "allow more: --limit")

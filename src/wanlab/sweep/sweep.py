@@ -13,7 +13,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -23,7 +23,7 @@ from wanlab.record.file import is_complete
 from wanlab.run.definition import KERNEL, Definition
 from wanlab.run.design import Design, Parameters
 from wanlab.run.key import Origin, key_of, origin_of
-from wanlab.run.result import RECORD, Task, write_failure
+from wanlab.run.result import RECORD, Task, remove_written_files, write_failure
 from wanlab.run.worker import Job, refuse_in_worker
 
 from .cache import Cache
@@ -240,7 +240,9 @@ class _Work:
             return
         if ended.status != "failed":
             what = f"its process was lost {attempts} times"
-            write_failure(ended.job.folder, task, what, "does the computer have enough memory?")
+            remove_written_files(ended.job.folder)
+            with suppress(OSError):  # no space; keep_failure tries again
+                write_failure(ended.job.folder, task, what, "does the computer have enough memory?")
         # Before the attempt's files are removed: they may be what has filled the disk.
         unless_known = _unknown_reason(folder.path)
         failure = folder.keep_failure(task, ended.job.folder, unless_known)
