@@ -18,12 +18,14 @@ series counts, because a busy computer can only make a series slower.
     host_us, machine_us  microseconds on the computer and in a machine
     ratio                the second divided by the first; at_most: the claim
 
-With several --kernel, their machines run side by side, and the runs take turns.
+With several --kernel or --mode (see docs/kernels.md, Seccomp mode), their machines run side by side, and
+the runs take turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -34,6 +36,8 @@ from pathlib import Path
 from _report import Report
 
 from wanlab import Network, Topology
+from wanlab.machine.embedded.traps import MODES, TRAPS_VARIABLE
+from wanlab.machine.guest_environment import ENVIRONMENT
 
 SOURCE = Path(__file__).with_suffix(".c")
 # Twice the ratios measured on a busy computer with 2 CPUs; on an idle one, most are a third of these.
@@ -48,7 +52,7 @@ AT_MOST = {
     "exec_true": 80.0,
     "python": 20.0,
 }
-COLUMNS = ("kernel", "measure", "host_us", "machine_us", "ratio", "at_most", "is_met")
+COLUMNS = ("kernel", "mode", "measure", "host_us", "machine_us", "ratio", "at_most", "is_met")
 
 
 def main() -> int:
@@ -57,20 +61,17 @@ def main() -> int:
     if compiler is None:
         print("the benchmark needs a C compiler (cc): sudo apt install gcc", file=sys.stderr)
         return 2
-    kernels = options.kernel or [""]
-    report = Report("traps", kernels[0])
+    kinds = [(kernel, mode) for kernel in options.kernel or [""] for mode in options.mode or [""]]
+    report = Report("traps", kinds[0][0])
     measures = options.only or list(AT_MOST)
     host: dict[str, float] = {}
-    machines: list[dict[str, float]] = [{} for _ in kernels]
+    machines: list[dict[str, float]] = [{} for _ in kinds]
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder, ExitStack() as stack:
         program = Path(folder) / "traps"
         subprocess.run([compiler, "-O2", "-o", program, SOURCE], check=True)
         command = [str(program), str(options.repeats), *measures]
         _keep_fastest(host, _on_the_computer([str(program), "cycles_per_us"]))
-        networks = [
-            stack.enter_context(Network(Topology(), kernel=kernel, folder=folder))
-            for kernel in kernels
-        ]
+        networks = [stack.enter_context(_network(*kind, folder)) for kind in kinds]
         for _ in range(options.rounds):
             _keep_fastest(host, _on_the_computer(command))
             for machine, net in zip(machines, networks, strict=True):
@@ -79,12 +80,13 @@ def main() -> int:
     report.more = {"cycles_per_us": round(per_us, 1)}
     table = report.table("traps", COLUMNS)
     met = []
-    for kernel, machine in zip(kernels, machines, strict=True):
+    for (kernel, mode), machine in zip(kinds, machines, strict=True):
         for name in measures:
             ratio = machine[name] / host[name]
             met.append(ratio <= AT_MOST[name])
             table.add(
                 kernel=kernel or None,
+                mode=mode or None,
                 measure=name,
                 host_us=host[name] / per_us,
                 machine_us=machine[name] / per_us,
@@ -95,10 +97,21 @@ def main() -> int:
     return report.finish(is_met=all(met))
 
 
+def _network(kernel: str, mode: str, folder: str) -> Network:
+    if mode:
+        os.environ[TRAPS_VARIABLE] = mode
+    return Network(Topology(), kernel=kernel, folder=folder)
+
+
 def _on_the_computer(command: list[str]) -> str:
-    # As in a machine, standard input and output are not a terminal.
+    # As in a machine: the same programs, and standard input and output are not a terminal.
     done = subprocess.run(
-        command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        command,
+        check=True,
+        env=os.environ | {"PATH": ENVIRONMENT["PATH"]},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return done.stdout
 
@@ -115,6 +128,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=60, help="series of each measure in a run")
     parser.add_argument("--only", action="append", choices=AT_MOST)
     parser.add_argument("--kernel", action="append", help="the kernel's name; may be repeated")
+    parser.add_argument(
+        "--mode", action="append", choices=MODES, help="how the kernel takes over system calls"
+    )
     return parser.parse_args()
 
 

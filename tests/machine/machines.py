@@ -14,6 +14,8 @@ from wanlab import Network, Topology
 from wanlab.errors import WanlabError
 from wanlab.machine import MachineKind
 from wanlab.machine.checkup import Finding, checkup
+from wanlab.machine.embedded import find_image
+from wanlab.machine.embedded.traps import has_seccomp_mode
 
 MACHINES: list[MachineKind] = ["embedded", "native"]
 
@@ -43,6 +45,20 @@ counts_every_byte = pytest.mark.skipif(
 needs_the_kernel_itself = pytest.mark.skipif(
     (Path(os.environ.get("WANLAB_KERNEL", "")) / "linux.real").exists(),
     reason="the kernel runs under a simulated processor here",
+)
+
+
+def _why_no_seccomp_mode() -> str:
+    try:
+        image = find_image()
+    except WanlabError as error:
+        return str(error)
+    return "" if has_seccomp_mode(image) else f"Linux {image.name} has no seccomp mode"
+
+
+needs_seccomp_mode = pytest.mark.skipif(bool(_why_no_seccomp_mode()), reason=_why_no_seccomp_mode())
+needs_a_kernel_that_traces = pytest.mark.skipif(
+    not _why_no_seccomp_mode(), reason="this kernel runs without ptrace, too"
 )
 
 

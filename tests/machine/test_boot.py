@@ -14,6 +14,7 @@ from wanlab.machine.embedded import boot
 from wanlab.machine.embedded.boot import BootOptions, command_line, is_stopped, processor_ns
 from wanlab.machine.embedded.image import Image
 from wanlab.machine.embedded.machine import explain_stall
+from wanlab.machine.embedded.traps import Traps
 
 PTRACE_TRACEME = 0
 OPTIONS = BootOptions(
@@ -25,6 +26,7 @@ OPTIONS = BootOptions(
     virtual=True,
     seed=17,
     line_rate_mbps=40_000,
+    traps="ptrace",
 )
 
 
@@ -49,6 +51,12 @@ def test_a_virtual_machine_gets_its_calendar_its_channel_and_its_seed() -> None:
 def test_on_the_real_clock_there_is_no_calendar() -> None:
     words = command_line(replace(OPTIONS, virtual=False), -1, 6, 7)
     assert [word for word in words if "time-travel" in word] == []
+
+
+@pytest.mark.parametrize(("mode", "words"), [("ptrace", []), ("seccomp", ["seccomp=on"])])
+def test_the_kernel_is_told_how_to_take_over_system_calls(mode: Traps, words: list[str]) -> None:
+    arguments = command_line(replace(OPTIONS, traps=mode), 5, 6, 7)
+    assert [word for word in arguments if word.startswith("seccomp")] == words
 
 
 def test_init_is_python_with_the_agents_folder() -> None:

@@ -13,22 +13,16 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from machines import needs_the_kernel_itself
-from patience import PATIENCE_S
+from limited import PING, run_limited
+from machines import needs_a_kernel_that_traces, needs_the_kernel_itself
 
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine import checkup
-from wanlab.machine.embedded import EmbeddedMachine, find_image
+from wanlab.machine.embedded import EmbeddedMachine, find_image, traps
 from wanlab.machine.embedded import machine as embedded
-
-ROOT = Path(__file__).resolve().parents[2]
-LIMITS = [sys.executable, str(ROOT / "tools" / "distributions" / "limits.py")]
-WANLAB = [sys.executable, "-c", "from wanlab.cli import main; main()"]
-PING = ["exec", "--topo", "single,2", "--node", "h1", "--", "ping", "-c", "1", "h2"]
 
 
 def can_make_containers() -> bool:
@@ -37,20 +31,6 @@ def can_make_containers() -> bool:
     groups = [path for path in Path("/sys/fs/cgroup").iterdir() if path.name != "unified"]
     writable = os.access(groups[0], os.W_OK) if groups else False
     return os.geteuid() == 0 and tried.returncode == 0 and writable
-
-
-def run_limited(limits: list[str], *arguments: str, folder: Path) -> tuple[int, str, str]:
-    """Run wanlab under the limits; return its status, output and errors."""
-    ran = subprocess.run(
-        [*LIMITS, *limits, "--", *WANLAB, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return ran.returncode, ran.stdout, ran.stderr
 
 
 @pytest.mark.machine
@@ -77,6 +57,7 @@ def test_memory_is_the_same_even_with_a_randomized_heap(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.machine
+@needs_a_kernel_that_traces
 def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_cause(
     tmp_path: Path,
 ) -> None:
@@ -84,7 +65,7 @@ def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_
     assert status == 1
     assert errors.startswith(
         "wanlab: this computer does not let the machine's kernel trace its own processes (ptrace) "
-        "(`wanlab doctor` says which setting forbids it)"
+        "(Linux 7.3 runs without it: --kernel 7.3; `wanlab doctor` says which setting forbids it)"
     )
     status, output, _ = run_limited(["--yama", "3"], "doctor", "--json", folder=tmp_path)
     findings = {(it["area"], it["name"]): it for it in json.loads(output)["findings"]}
@@ -94,7 +75,7 @@ def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_
         if area == "embedded" and it["is_needed"] and not it["is_there"]
     ]
     assert (status, missing) == (1, ["ptrace", "boot"])
-    assert "seccomp" in findings["embedded", "ptrace"]["remedy"]
+    assert "WANLAB_KERNEL=7.3" in findings["embedded", "ptrace"]["remedy"]
     assert findings["embedded", "boot"]["remedy"] == "see what is missing above"
 
 
@@ -144,20 +125,27 @@ def test_a_kernel_that_never_starts_is_an_error(
 # -- what the doctor says -----------------------------------------------------------------------------
 
 
-def refuse(*_: object) -> None:
-    raise PermissionError(1, "Operation not permitted")
+@pytest.fixture
+def without_ptrace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The computer forbids ptrace, and the kernel cannot do without."""
+
+    def refuse() -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(traps, "try_tracing", refuse)
+    monkeypatch.setattr(traps, "has_seccomp_mode", lambda image: False)
 
 
 @pytest.mark.parametrize(
     ("scope", "cure"),
     [("2", "sysctl kernel.yama.ptrace_scope=1"), ("3", "reboot")],
 )
+@pytest.mark.usefixtures("without_ptrace")
 def test_the_doctor_recognises_yamas_restriction(
     scope: str, cure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ptrace_scope").write_text(f"{scope}\n")
     monkeypatch.setattr(checkup, "YAMA", tmp_path / "ptrace_scope")
-    monkeypatch.setattr(checkup, "_in_child", refuse)
     with pytest.raises(RequirementError) as caught:
         checkup._ptrace()
     assert caught.value.what == f"forbidden by kernel.yama.ptrace_scope={scope}"
@@ -165,13 +153,13 @@ def test_the_doctor_recognises_yamas_restriction(
 
 
 @pytest.mark.parametrize("scope", [None, "0", "1"])
+@pytest.mark.usefixtures("without_ptrace")
 def test_the_doctor_does_not_blame_yama_for_another_refusal(
     scope: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if scope is not None:
         (tmp_path / "ptrace_scope").write_text(f"{scope}\n")
     monkeypatch.setattr(checkup, "YAMA", tmp_path / "ptrace_scope")
-    monkeypatch.setattr(checkup, "_in_child", refuse)
     with pytest.raises(
         RequirementError, match="cannot be traced: Operation not permitted"
     ) as caught:

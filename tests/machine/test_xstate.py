@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from machines import needs_seccomp_mode
 
 from wanlab import Host, Network, Topology
 from wanlab.errors import MachineError
@@ -61,6 +62,12 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size of the XSTATE is simulated in the kernel's calls of ptrace."""
+    monkeypatch.setenv("WANLAB_TRAPS", "ptrace")
+
+
 @pytest.mark.parametrize(
     ("size", "registers"),
     [
@@ -83,6 +90,20 @@ def test_all_registers_survive_with_an_xstate_of_any_size(
     monkeypatch.setenv("WANLAB_KERNEL", str(image))
     folder = tmp_path / "work"
     folder.mkdir()
+    check_registers(registers, folder)
+
+
+@needs_seccomp_mode
+@pytest.mark.parametrize("registers", ["sse", "avx512"])
+def test_all_registers_survive_in_seccomp_mode(
+    registers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs use avx512 only as far as the computer has it."""
+    monkeypatch.setenv("WANLAB_TRAPS", "seccomp")
+    check_registers(registers, tmp_path)
+
+
+def check_registers(registers: str, folder: Path) -> None:
     compiled("registers.c", folder / "registers")
     with Network(Topology(nodes=(Host("h1"),)), folder=folder) as net:
         output = net["h1"].run(f"{folder}/registers {registers}").output

@@ -6,12 +6,10 @@ kernel may load modules when it is asked about their features.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -50,8 +48,8 @@ STRICT_OVERCOMMIT = "2"
 # The machine's memory is a shared file, which does not count; wanlab and the kernel's own data do.
 COMMITTED_BYTES = 256 << 20
 
-PTRACE_TRACEME = 0
 UNCONFINED = "a container may need --security-opt seccomp=unconfined"
+WITHOUT_PTRACE = "use Linux 7.3, which does not need it (WANLAB_KERNEL=7.3)"
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 # Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
 # machine's kernel does.
@@ -260,34 +258,42 @@ def _pin() -> str:
 
 
 def _ptrace() -> str:
+    from .embedded.traps import try_tracing
+
     try:
-        _in_child(lambda libc: libc.ptrace(PTRACE_TRACEME, 0, 0, 0))
+        try_tracing()
     except OSError as error:
-        try:
-            scope = YAMA.read_text(encoding="ascii").strip()
-        except OSError:
-            scope = ""
-        if scope in YAMA_FORBIDS:
-            what = f"forbidden by kernel.yama.ptrace_scope={scope}"
-            raise RequirementError(what, YAMA_FORBIDS[scope]) from None
-        raise RequirementError(
-            f"the processes of a machine cannot be traced: {error.strerror}",
-            f"allow ptrace; {UNCONFINED}, or --cap-add SYS_PTRACE before Linux 4.8",
-        ) from None
+        what, remedy = _why_not_traced(error)
+        if mode := _mode_without_ptrace():
+            return f"{what}; {mode}"
+        raise RequirementError(what, f"{remedy}; or {WITHOUT_PTRACE}") from None
     return "allowed"
 
 
-def _in_child(call: Callable[[ctypes.CDLL], int]) -> None:
-    """Make a system call in a child process. OSError if it fails there."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    child = os.fork()
-    if child == 0:
-        failed = call(libc) < 0
-        os._exit(ctypes.get_errno() if failed else 0)
-    status = os.waitpid(child, 0)[1]
-    number = os.waitstatus_to_exitcode(status)
-    if number:
-        raise OSError(abs(number), os.strerror(number) if number > 0 else signal.strsignal(-number))
+def _why_not_traced(error: OSError) -> tuple[str, str]:
+    """Return what forbids ptrace on this computer, and a remedy."""
+    try:
+        scope = YAMA.read_text(encoding="ascii").strip()
+    except OSError:
+        scope = ""
+    if scope in YAMA_FORBIDS:
+        return f"forbidden by kernel.yama.ptrace_scope={scope}", YAMA_FORBIDS[scope]
+    return (
+        f"the processes of a machine cannot be traced: {error.strerror}",
+        f"allow ptrace; {UNCONFINED}, or --cap-add SYS_PTRACE before Linux 4.8",
+    )
+
+
+def _mode_without_ptrace() -> str:
+    """Return how the kernel that this computer would boot runs without ptrace; "" if it cannot."""
+    from .embedded.image import find_image
+    from .embedded.traps import has_seccomp_mode
+
+    try:
+        image = find_image()
+    except WanlabError:
+        return ""  # the finding "kernel" says why
+    return f"Linux {image.name} uses its seccomp mode" if has_seccomp_mode(image) else ""
 
 
 def _overcommit() -> str:

@@ -319,12 +319,18 @@ class Network(SessionHandle):
         Programs in it can change nodes, links and kernel parameters like any other program, but their
         changes to files are discarded when the sandbox ends. They see the computer's programs and the
         working folder, which also appears at `home`. `hidden` names further paths to hide.
-        RequirementError unless the machine is embedded.
+        RequirementError unless the machine is embedded and not in seccomp mode, in which programs
+        could take over its kernel.
         """
         if not self.options.traits.boots_kernel:
             raise RequirementError(
                 "programs can be confined only in the embedded machine",
                 "leave out --machine native",
+            )
+        if not self.machine.traits.protects_kernel:
+            raise RequirementError(
+                "programs cannot be confined in a machine that runs without ptrace",
+                "`wanlab doctor` says what forbids ptrace on this computer",
             )
         folder = self.options.guest_folder
         visible = [*required_folders(), *self.options.visible_folders]

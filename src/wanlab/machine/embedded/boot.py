@@ -26,6 +26,7 @@ from ..agent_process import agent_folder
 from ..loop import Pipes
 from .confinement import Confinement, prepare_confinement, warn_once
 from .image import Image
+from .traps import Traps
 
 # 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
 START_OF_DAY_NS = 1_767_225_600_000_000_000
@@ -58,6 +59,7 @@ class BootOptions:
     seed: int
     line_rate_mbps: int
     """Line rate of every new port; 0 means no limit."""
+    traps: Traps
 
 
 def command_line(
@@ -84,6 +86,8 @@ def command_line(
         *NO_DEFAULT_INTERFACES,
         "PYTHONHASHSEED=0",
     ]
+    if options.traps == "seccomp":
+        arguments.append("seccomp=on")
     if options.virtual:
         arguments += [f"time-travel=ext:fd:{calendar}", f"time-travel-start={START_OF_DAY_NS}"]
     python = _quoted(os.path.realpath(sys.executable))

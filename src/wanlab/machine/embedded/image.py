@@ -53,6 +53,12 @@ class Image:
         return self.folder / "linux"
 
     @property
+    def version(self) -> tuple[int, int]:
+        """The first two numbers of the release: (6, 12) for "6.12.117-wanlab"."""
+        major, minor, *_ = self.release.split("-")[0].split(".")
+        return int(major), int(minor)
+
+    @property
     def config(self) -> Path:
         return self.folder / "config"
 

@@ -21,7 +21,7 @@ from ..guest_environment import ENVIRONMENT, guest_environment, required_folders
 from ..interruption import signals_blocked
 from ..loop import ConnectionClosed, RealLoop
 from ..patience import Patience
-from ..traits import EMBEDDED
+from ..traits import EMBEDDED, EMBEDDED_IN_SECCOMP_MODE
 from ..working_folder import can_be_shared, check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import Calendar
@@ -34,6 +34,7 @@ from .resources import (
     check_memory_available,
     choose_memory_folder,
 )
+from .traps import choose_traps
 
 DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
@@ -76,9 +77,10 @@ class EmbeddedMachine:
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
-        self.traits = EMBEDDED
         self.seed = seed
         self.image = find_image(kernel)
+        traps = choose_traps(self.image)
+        self.traits = EMBEDDED if traps == "ptrace" else EMBEDDED_IN_SECCOMP_MODE
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
@@ -102,6 +104,7 @@ class EmbeddedMachine:
                 virtual=clock == "virtual",
                 seed=seed,
                 line_rate_mbps=line_rate_bps // 1_000_000,
+                traps=traps,
             )
             self._boot(boot_options, failed)
             self.agent.prepare(
@@ -336,7 +339,7 @@ def explain_end(status: int | None, console: str) -> MachineError:
     if "check_ptrace : expected SIGSTOP" in console:  # start_up.c: PTRACE_TRACEME was refused
         return MachineError(
             "this computer does not let the machine's kernel trace its own processes (ptrace)",
-            "`wanlab doctor` says which setting forbids it",
+            "Linux 7.3 runs without it: --kernel 7.3; `wanlab doctor` says which setting forbids it",
         )
     if "Bus error - the host" in console:  # arch/um/kernel/trap.c, bus_handler()
         return MachineError(
