@@ -57,8 +57,8 @@ def _why_no_seccomp_mode() -> str:
 
 
 needs_seccomp_mode = pytest.mark.skipif(bool(_why_no_seccomp_mode()), reason=_why_no_seccomp_mode())
-needs_a_kernel_that_traces = pytest.mark.skipif(
-    not _why_no_seccomp_mode(), reason="this kernel runs without ptrace, too"
+needs_a_kernel_without_seccomp_mode = pytest.mark.skipif(
+    not _why_no_seccomp_mode(), reason="the kernel has a seccomp mode"
 )
 
 

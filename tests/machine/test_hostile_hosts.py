@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from limited import PING, run_limited
-from machines import needs_a_kernel_that_traces, needs_the_kernel_itself
+from machines import needs_a_kernel_without_seccomp_mode, needs_the_kernel_itself
 
 from wanlab.errors import MachineError, RequirementError
 from wanlab.machine import checkup
@@ -57,7 +57,7 @@ def test_memory_is_the_same_even_with_a_randomized_heap(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.machine
-@needs_a_kernel_that_traces
+@needs_a_kernel_without_seccomp_mode
 def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_cause(
     tmp_path: Path,
 ) -> None:
@@ -65,7 +65,7 @@ def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_
     assert status == 1
     assert errors.startswith(
         "wanlab: this computer does not let the machine's kernel trace its own processes (ptrace) "
-        "(Linux 7.3 runs without it: --kernel 7.3; `wanlab doctor` says which setting forbids it)"
+        "(`wanlab doctor` says which setting forbids it; Linux 7.3 runs without it, in seccomp mode)"
     )
     status, output, _ = run_limited(["--yama", "3"], "doctor", "--json", folder=tmp_path)
     findings = {(it["area"], it["name"]): it for it in json.loads(output)["findings"]}

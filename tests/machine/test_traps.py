@@ -14,19 +14,21 @@ from wanlab import Network, shapes
 from wanlab.errors import RequirementError
 from wanlab.machine import checkup
 from wanlab.machine.embedded import Image, traps
-from wanlab.machine.embedded.traps import choose_traps, try_tracing
+from wanlab.machine.embedded.traps import choose_traps
 
 OLD = Image(Path("/kernels/abc"), "abc", "6.12.117-wanlab", "6.12")
 NEW = Image(Path("/kernels/def"), "def", "7.3.4-wanlab-mine", "mine")
 
 
 @pytest.fixture(autouse=True)
-def no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def unset_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WANLAB_TRAPS", raising=False)
 
 
-def test_a_kernel_traces_its_programs_where_the_computer_allows_it() -> None:
-    try_tracing()
+def test_a_kernel_traces_its_programs_where_the_computer_allows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traps, "_can_trace", lambda: True)
     assert [choose_traps(OLD), choose_traps(NEW)] == ["ptrace", "ptrace"]
 
 
@@ -34,12 +36,14 @@ def test_without_ptrace_a_new_kernel_uses_its_seccomp_mode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(traps, "_can_trace", lambda: False)
+    monkeypatch.setattr(traps, "landlock_version", lambda: 1)
     assert [choose_traps(OLD), choose_traps(NEW)] == ["ptrace", "seccomp"]
 
 
 @pytest.mark.parametrize("mode", traps.MODES)
 def test_the_mode_can_be_chosen(mode: traps.Traps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANLAB_TRAPS", mode)
+    monkeypatch.setattr(traps, "landlock_version", lambda: 1)
     assert choose_traps(NEW) == mode
 
 
@@ -55,8 +59,20 @@ def test_a_mode_that_the_kernel_lacks_is_an_error(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(RequirementError) as caught:
         choose_traps(OLD)
     assert str(caught.value) == (
-        "WANLAB_TRAPS=seccomp: Linux 6.12 has no seccomp mode (choose Linux 7.3: --kernel 7.3)"
+        "WANLAB_TRAPS=seccomp: the kernel 6.12 has no seccomp mode "
+        "(use Linux 7.3: --kernel, kernel= or WANLAB_KERNEL)"
     )
+
+
+@pytest.mark.parametrize("wanted", ["", "seccomp"])
+def test_without_ptrace_and_landlock_no_machine_starts(
+    wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANLAB_TRAPS", wanted)
+    monkeypatch.setattr(traps, "_can_trace", lambda: False)
+    monkeypatch.setattr(traps, "landlock_version", lambda: 0)
+    with pytest.raises(RequirementError, match="nothing would protect your files"):
+        choose_traps(NEW)
 
 
 def refuse() -> None:
@@ -96,6 +112,7 @@ def test_a_submission_does_not_run_without_ptrace(
     ):
         net.confine_programs()
     assert caught.value.what == "programs cannot be confined in a machine that runs without ptrace"
+    assert "WANLAB_TRAPS" in caught.value.hint
 
 
 @pytest.mark.machine

@@ -49,7 +49,7 @@ STRICT_OVERCOMMIT = "2"
 COMMITTED_BYTES = 256 << 20
 
 UNCONFINED = "a container may need --security-opt seccomp=unconfined"
-WITHOUT_PTRACE = "use Linux 7.3, which does not need it (WANLAB_KERNEL=7.3)"
+WITHOUT_PTRACE = "use Linux 7.3, which does not need it: in a checkout, WANLAB_KERNEL=7.3"
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 # Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
 # machine's kernel does.

@@ -330,7 +330,7 @@ class Network(SessionHandle):
         if not self.machine.traits.protects_kernel:
             raise RequirementError(
                 "programs cannot be confined in a machine that runs without ptrace",
-                "`wanlab doctor` says what forbids ptrace on this computer",
+                "unset WANLAB_TRAPS; if it is not set, `wanlab doctor` says what forbids ptrace",
             )
         folder = self.options.guest_folder
         visible = [*required_folders(), *self.options.visible_folders]

@@ -339,7 +339,7 @@ def explain_end(status: int | None, console: str) -> MachineError:
     if "check_ptrace : expected SIGSTOP" in console:  # start_up.c: PTRACE_TRACEME was refused
         return MachineError(
             "this computer does not let the machine's kernel trace its own processes (ptrace)",
-            "Linux 7.3 runs without it: --kernel 7.3; `wanlab doctor` says which setting forbids it",
+            "`wanlab doctor` says which setting forbids it; Linux 7.3 runs without it, in seccomp mode",
         )
     if "Bus error - the host" in console:  # arch/um/kernel/trap.c, bus_handler()
         return MachineError(

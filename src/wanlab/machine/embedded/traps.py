@@ -4,7 +4,8 @@ In ptrace mode, the kernel traces its programs. In seccomp mode, a program that 
 gets a signal (SIGSYS), and its handler passes the call on to the kernel. Results are the same.
 
 Seccomp mode works where ptrace is forbidden, but a malicious program can take over the machine's
-kernel, so it is used only there or on request. Linux has it since 6.16.
+kernel, so it is used only there or on request, and only if Landlock protects the user's files. Linux
+has it since 6.16.
 See docs/decisions/0040-seccomp-mode.md; Linux, arch/um/kernel/skas/stub.c.
 """
 
@@ -18,6 +19,7 @@ from typing import Literal
 
 from wanlab.errors import RequirementError
 
+from .confinement import landlock_version
 from .image import Image
 
 Traps = Literal["ptrace", "seccomp"]
@@ -32,22 +34,26 @@ PTRACE_TRACEME = 0
 def choose_traps(image: Image) -> Traps:
     """Return the mode of WANLAB_TRAPS; otherwise ptrace, unless this computer forbids it.
 
-    RequirementError if the variable names no mode, or one that the kernel does not have.
+    RequirementError if the variable's value is not a mode, or if seccomp mode is not possible with
+    this kernel or on this computer.
     """
     wanted = os.environ.get(TRAPS_VARIABLE, "")
-    for mode in MODES:
-        if wanted == mode:
-            if mode == "seccomp" and not has_seccomp_mode(image):
-                raise RequirementError(
-                    f"{TRAPS_VARIABLE}=seccomp: Linux {image.name} has no seccomp mode",
-                    "choose Linux 7.3: --kernel 7.3",
-                )
-            return mode
-    if wanted:
+    if wanted and wanted not in MODES:
         raise RequirementError(f"{TRAPS_VARIABLE}={wanted}: must be one of {', '.join(MODES)}")
-    if has_seccomp_mode(image) and not _can_trace():
-        return "seccomp"
-    return "ptrace"
+    if wanted == "ptrace" or (not wanted and (not has_seccomp_mode(image) or _can_trace())):
+        return "ptrace"
+    if not has_seccomp_mode(image):
+        raise RequirementError(
+            f"{TRAPS_VARIABLE}=seccomp: the kernel {image.name} has no seccomp mode",
+            "use Linux 7.3: --kernel, kernel= or WANLAB_KERNEL",
+        )
+    if not landlock_version():
+        raise RequirementError(
+            "without ptrace and without Landlock, nothing would protect your files from programs in "
+            "a network",
+            "allow ptrace, or use Linux 5.13 or newer with Landlock enabled",
+        )
+    return "seccomp"
 
 
 def has_seccomp_mode(image: Image) -> bool:
