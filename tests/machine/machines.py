@@ -48,6 +48,7 @@ needs_the_kernel_itself = pytest.mark.skipif(
 )
 
 
+@cache
 def _why_no_seccomp_mode() -> str:
     try:
         image = find_image()

@@ -75,6 +75,7 @@ def test_if_tracing_is_forbidden_the_error_points_to_the_doctor_which_names_the_
         if area == "embedded" and it["is_needed"] and not it["is_there"]
     ]
     assert (status, missing) == (1, ["ptrace", "boot"])
+    assert "seccomp" in findings["embedded", "ptrace"]["remedy"]
     assert "WANLAB_KERNEL=7.3" in findings["embedded", "ptrace"]["remedy"]
     assert findings["embedded", "boot"]["remedy"] == "see what is missing above"
 
