@@ -83,47 +83,80 @@ CSV = "at,rate,delay,loss\n0s,100Mbps,25ms,0%\n15s,,,100%\n15.1s,80Mbps,32ms,0%\
 TRACE = "0\n1\n1\n2\n5\n9\n9\n12\n"
 QUANTITIES = ("10Mbps", "1.5 Gbit/s", "20ms", "250us", "64KiB", "1500B", "0.1%", "100%", "1e3")
 SHAPES = (
-    *("minimal", "single,3", "linear,3,n=2", "tree,depth=2,fanout=3", "torus,3,3", "dumbbell,2"),
-    *("parking_lot,hops=3", "single,4,rate=10Mbps,delay=5ms,loss=1%", "reversed,5,queue=fq_codel"),
+    "minimal",
+    "single,3",
+    "linear,3,n=2",
+    "tree,depth=2,fanout=3",
+    "torus,3,3",
+    "dumbbell,2",
+    "parking_lot,hops=3",
+    "single,4,rate=10Mbps,delay=5ms,loss=1%",
+    "reversed,5,queue=fq_codel",
 )
 OPTIONS = (
-    *("--ipbase 10.0.0.0/8", "--seed 7 --wire gso", "--clock real --memory 4GB"),
-    *("--topo tree,2,2 --link tc,bw=10,delay=5ms", "--line-rate 1Gbps"),
+    "--ipbase 10.0.0.0/8",
+    "--seed 7 --wire gso",
+    "--clock real --memory 4GB",
+    "--topo tree,2,2 --link tc,bw=10,delay=5ms",
+    "--line-rate 1Gbps",
 )
 # Texts that parsers tend to mishandle: signs, huge numbers, control characters, quotes, other formats.
 ODD = (
-    *("-1", "0", "1e308", "99999999999999999999999", "NaN", "Infinity", "0x10", "1_000", "٣"),
-    *("", " ", "\0", "\x1b[2J", "\ufeff", "\u2028", "\ud7ff", "é" * 40, "x" * 5000),
-    *(
-        '"',
-        "'",
-        "\\",
-        "{",
-        "}",
-        "[",
-        "]",
-        ":",
-        ",",
-        "- ",
-        "\n",
-        "\t",
-        "&a",
-        "*a",
-        "!!python/x",
-        "%",
-    ),
-    *(
-        "null",
-        "true",
-        "[]",
-        "{}",
-        "/dev/zero",
-        "../../etc/passwd",
-        "a\0b",
-        "lo",
-        "255.255.255.255/8",
-    ),
-    *("[" * 300, "{a: " * 200, "1ns", "9999999s", "tree,30,2", "single,999999", "10.0.0.0/33"),
+    "-1",
+    "0",
+    "1e308",
+    "99999999999999999999999",
+    "NaN",
+    "Infinity",
+    "0x10",
+    "1_000",
+    "٣",
+    "²",
+    "9" * 5000,
+    "\x1d",
+    "\x85",
+    "\u3000",
+    "",
+    " ",
+    "\0",
+    "\x1b[2J",
+    "\ufeff",
+    "\u2028",
+    "\ud7ff",
+    "é" * 40,
+    "x" * 5000,
+    '"',
+    "'",
+    "\\",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "- ",
+    "\n",
+    "\t",
+    "&a",
+    "*a",
+    "!!python/x",
+    "%",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "/dev/zero",
+    "../../etc/passwd",
+    "a\0b",
+    "lo",
+    "255.255.255.255/8",
+    "[" * 300,
+    "{a: " * 200,
+    "1ns",
+    "9999999s",
+    "tree,30,2",
+    "single,999999",
+    "10.0.0.0/33",
 )
 
 
@@ -260,14 +293,14 @@ def _read_options(data: bytes, folder: Path) -> None:
 
 
 @cache
-def _good_folder() -> tempfile.TemporaryDirectory[str]:
+def good_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a folder that is removed when this program ends."""
     return tempfile.TemporaryDirectory(prefix="wanlab-bench-")
 
 
 @cache
 def _good_record() -> Path:
-    folder = Path(_good_folder().name) / "record"
+    folder = Path(good_folder().name) / "record"
     times = np.arange(200) * 10_000_000
     tables = {"qdisc": Table.of({"time_ns": times, "device": ["s1-eth2"] * 200, "drops": times})}
     provenance = Provenance(wanlab="0.1.0", seed=1, parameters={"limit": 2})

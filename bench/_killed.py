@@ -55,10 +55,6 @@ def flows(run, *, rate="10Mbps"):
 # The arguments of wanlab, and for how many seconds the program is watched.
 PROGRAMS: dict[str, tuple[list[str], float]] = {
     "exec": (["exec", "--topo", "single,2", "--node", "h1", "--", "sh", "-c", PING], 2.0),
-    "native": (
-        ["exec", "--machine", "native", "--topo", "single,2", "--node", "h1", "--", "sleep", "99"],
-        2.0,
-    ),
     "mn": (["mn", "--topo", "tree,2,3"], 3.0),
     "python": (["python", "script.py"], 3.0),
     "lab": (["lab", "run", "3"], 5.0),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 # Mininet raises limits of the whole computer; read-only mounts prevent that.
 PRIVATE = """
@@ -45,11 +45,35 @@ def mininet_version() -> str:
     return (done.stdout + done.stderr).strip()
 
 
-def row_of(ours: Sequence[Any], theirs: Sequence[Any]) -> dict[str, Any]:
-    """Return a table row with the fastest run of each side, and the ratio of their times.
+class Rows(Protocol):
+    """A table of a report."""
 
-    A run is a dataclass with `whole_s`.
+    def add(self, **figures: Any) -> None: ...
+
+
+def add_rows(
+    table: Rows,
+    ours: Mapping[str, Sequence[Any]],
+    theirs: Sequence[Any],
+    at_least: float,
+    **key: Any,
+) -> list[bool]:
+    """Add a row for each mode of wanlab with the fastest run of each side, and their ratio.
+
+    `key` begins each row. A run is a dataclass with `whole_s`. Return for each ratio whether it is at
+    least `at_least`.
     """
+    met = []
+    for mode, runs in ours.items():
+        row = _row(runs, theirs)
+        if "ratio" in row:
+            met.append(row["ratio"] >= at_least)
+            row |= {"at_least": at_least, "is_met": met[-1]}
+        table.add(**key, mode=mode or None, **row)
+    return met
+
+
+def _row(ours: Sequence[Any], theirs: Sequence[Any]) -> dict[str, Any]:
     best = min(ours, key=lambda run: run.whole_s)
     row: dict[str, Any] = vars(best) | {"wholes_s": [round(run.whole_s, 3) for run in ours]}
     if theirs:

@@ -1,15 +1,15 @@
 """All units of the course can be done in the browser: every step is marked as done, every check passes.
 
-A script goes through each unit in Chromium as a student would: *Start*, then every step in order. It
-does canvas steps with *Do*, types every other command by hand and the rest with *Type*, and presses
-Enter in several terminals with *Type in several*. It types the solutions of exercises and problems,
+A script goes through each unit in Chromium as a student would who follows only what the lesson's
+player shows: *Start*, then the step that comes next, and *Next* once a card is done. It types every
+other command by hand and the rest with *Type*. It types the solutions of exercises and problems,
 whose measurements last 2 s here. Then it presses *Check*.
 
     unit      the unit
     steps     steps that the page marked as done, of those that can be
+    cards     cards that the player has shown
     check     points, of all points
     wall_s    real time
-    untyped   commands for which the lesson has no *Type*; they were typed by hand
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from _report import Report, Table
 from wanlab.labs import catalog, check_selftest, unit_run
 from wanlab.labs.unit import Step, Unit
 from wanlab.labs.unit_file import read_work
-from wanlab.web import canvas_steps
 from wanlab.web.app import STATIC
 
 sys.path.extend(str(Path(__file__).parents[1] / "tests" / name) for name in ("browser", "machine"))
@@ -52,7 +51,7 @@ def main() -> int:
         return report.finish(is_met=None)
     from playwright.sync_api import sync_playwright
 
-    table = report.table("units", ("unit", "steps", "check", "wall_s", "untyped"))
+    table = report.table("units", ("unit", "steps", "cards", "check", "wall_s"))
     met: list[bool] = []
     with sync_playwright() as player:
         browser = player.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -61,7 +60,7 @@ def main() -> int:
             began = time.monotonic()
             walk = go_through(browser, unit, options, report)
             add_row(report, table, unit, walk, time.monotonic() - began)
-            met.append(is_complete(unit, walk))
+            met.append(is_complete(walk))
         browser.close()
     return report.finish(is_met=all(met))
 
@@ -89,8 +88,7 @@ def go_through(
             student.page.goto(server.url)
             student.is_connected()
             say = report.note if options.verbose else lambda line: None
-            progress = Path(place) / ".wanlab" / "progress.json"
-            work = CourseWork(student, unit, progress=progress, speed=options.speed, say=say)
+            work = CourseWork(student, unit, speed=options.speed, say=say)
             walk = work.do_all(solution_of(unit))
             walk.missed += [f"the page complained: {error}" for error in student.console_errors]
             return walk
@@ -99,22 +97,17 @@ def go_through(
             server.end()
 
 
-def countable(unit: Unit) -> int:
-    return sum(map(canvas_steps.can_be_done, unit.steps))
-
-
-def is_complete(unit: Unit, walk: Walk) -> bool:
-    return len(walk.done) == countable(unit) and not walk.missed and walk.points == walk.of
+def is_complete(walk: Walk) -> bool:
+    return walk.done == walk.steps and not walk.missed and walk.points == walk.of
 
 
 def add_row(report: Report, table: Table, unit: Unit, walk: Walk, seconds: float) -> None:
     table.add(
         unit=unit.name,
-        steps=f"{len(walk.done)}/{countable(unit)}",
+        steps=f"{walk.done}/{walk.steps}",
+        cards=walk.cards,
         check=f"{walk.points:g}/{walk.of:g}",
         wall_s=round(seconds),
-        untyped=len(walk.unoffered),
-        unoffered=walk.unoffered,
         missed=walk.missed,
         lost=walk.lost,
     )

@@ -15,8 +15,9 @@ Groups, each a file of effects/ with its theory at the top:
 
 Every figure has a theoretical value, a measured value, and a range that follows from theory; the claim
 holds if all measured values are in their ranges. Figures depend on the kernel and the seeds, and not on
-how fast or busy the computer is. `--table` writes them into docs/fidelity.md. With another kernel
-(`--kernel 7.3`), it writes them into docs/fidelity-kernels.md, beside those of the default kernel.
+how fast or busy the computer is. `--table` writes them into docs/evidence/fidelity.md. With another
+kernel (`--kernel 7.3`), it writes them into docs/evidence/fidelity-kernels.md, beside those of the
+default kernel.
 """
 
 from __future__ import annotations

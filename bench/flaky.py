@@ -76,9 +76,18 @@ def run_once(digests: Digests, failures: list[str]) -> float:
         began = time.monotonic()
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "-q", "-n", str(len(os.sched_getaffinity(0)))),
-                *(*PLUGIN, "-p", "no:cacheprovider", "--wanlab-require"),
-                *(f"--wanlab-keep={folder}", "--wanlab-keep-passed"),
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-n",
+                str(len(os.sched_getaffinity(0))),
+                *PLUGIN,
+                "-p",
+                "no:cacheprovider",
+                "--wanlab-require",
+                f"--wanlab-keep={folder}",
+                "--wanlab-keep-passed",
             ],
             cwd=PROJECT,
             env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"},

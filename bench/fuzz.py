@@ -6,8 +6,10 @@ them. Each must be accepted, or refused with a WanlabError.
     refused, accepted   how many inputs were
     wrong               other exceptions (tracebacks), more than LIMIT_S of processor time, more than
                         MAX_BYTES of memory
+    slowest_s, most_mb  the processor time and the memory of the input that took most
 
-The same seed makes the same inputs. `--keep FOLDER` keeps the wrong ones.
+The same seed makes the same inputs. `--keep FOLDER` keeps the wrong ones. The times are shared between
+the kinds; `--each 20000` reads that many inputs of each.
 """
 
 from __future__ import annotations
@@ -23,13 +25,17 @@ from collections import Counter
 from pathlib import Path
 from types import FrameType
 
-from _inputs import KINDS, Kind
+from _foreign_inputs import FOREIGN_KINDS
+from _inputs import KINDS as OWN_KINDS
+from _inputs import Kind
 from _report import Report
 
 from wanlab.errors import WanlabError
 
 LIMIT_S = 5.0
-MAX_BYTES = 2 << 30
+MAX_BYTES = 500 << 20
+MAX_ADDRESSES_BYTES = 4 << 30
+KINDS = {**OWN_KINDS, **FOREIGN_KINDS}
 
 
 class TookTooLong(BaseException):
@@ -39,6 +45,7 @@ class TookTooLong(BaseException):
 def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--times", type=int, default=20_000)
+    arguments.add_argument("--each", type=int, help="inputs of each kind")
     arguments.add_argument("--seed", type=int, default=1, help="seed of the inputs")
     arguments.add_argument(
         "--kinds", default=",".join(KINDS), help="kinds of inputs, separated by commas"
@@ -46,13 +53,15 @@ def main() -> int:
     arguments.add_argument("--keep", type=Path, help="keep wrong inputs in FOLDER")
     options = arguments.parse_args()
     # Large numbers in an input must not take the computer's memory.
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESSES_BYTES, resource.RLIM_INFINITY))
     report = Report("fuzz")
-    table = report.table("inputs", ("kind", "number", "refused", "accepted", "wrong", "slowest_s"))
+    columns = ("kind", "number", "refused", "accepted", "wrong", "slowest_s", "most_mb")
+    table = report.table("inputs", columns)
     names = options.kinds.split(",")
     wrong: list[dict[str, object]] = []
     for name in names:
-        times = options.times * KINDS[name].share // sum(KINDS[kind].share for kind in names)
+        shared = options.times * KINDS[name].share // sum(KINDS[kind].share for kind in names)
+        times = options.each or shared
         with tempfile.TemporaryDirectory() as folder:
             outcome = Outcome(name)
             for number in range(times):
@@ -61,7 +70,8 @@ def main() -> int:
             outcome.keep(options.keep)
         counts = {verdict: outcome.counts[verdict] for verdict in ("refused", "accepted", "wrong")}
         slowest_s = round(outcome.slowest_s, 2)
-        table.add(kind=name, number=times, **counts, slowest_s=slowest_s)
+        most_mb = outcome.most_bytes >> 20
+        table.add(kind=name, number=times, **counts, slowest_s=slowest_s, most_mb=most_mb)
         wrong += [{"kind": name, **failure} for failure in outcome.wrong.values()]
     report.more["wrong"] = wrong
     for failure in wrong:
@@ -78,14 +88,20 @@ class Outcome:
         self.counts: Counter[str] = Counter()
         self.wrong: dict[str, dict[str, object]] = {}
         self.slowest_s = 0.0
+        self.most_bytes = 0
         self._name = name
         self._inputs: dict[str, bytes] = {}
 
     def attempt(self, kind: Kind, seed: str, folder: Path) -> None:
         data = kind.make(random.Random(seed))
+        before_bytes = _reset_peak_bytes()
         before = _processor_s()
         error = read_within_limit(kind, data, folder)
         self.slowest_s = max(self.slowest_s, _processor_s() - before)
+        peak_bytes = _memory_bytes("VmHWM") - before_bytes
+        self.most_bytes = max(self.most_bytes, peak_bytes)
+        if peak_bytes > MAX_BYTES:
+            error = MemoryError(f"{peak_bytes >> 20} MB")
         if error is None:
             self.counts["accepted"] += 1
         elif isinstance(error, WanlabError):
@@ -122,6 +138,17 @@ def read_within_limit(kind: Kind, data: bytes, folder: Path) -> BaseException | 
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
     return None
+
+
+def _reset_peak_bytes() -> int:
+    """Return how much memory is used, and forget the highest use so far."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return _memory_bytes("VmRSS")
+
+
+def _memory_bytes(name: str) -> int:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition(f"{name}:")[2].split()[0]) << 10
 
 
 def _processor_s() -> float:

@@ -51,16 +51,43 @@ from wanlab.labs import catalog, hand_in, seed_values, student_files
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import for_seed
+from wanlab.shared_folder import SharedFolder
 
 UNITS = ("3", "ex2", "prob1")
 KINDS = (
-    *("right", "partly", "untouched", "wrapper", "right", "bound", "edited", "right", "stolen"),
-    *("copied", "empty", "right", "broken", "partly", "nothing"),
+    "right",
+    "partly",
+    "untouched",
+    "wrapper",
+    "right",
+    "bound",
+    "edited",
+    "right",
+    "stolen",
+    "copied",
+    "empty",
+    "right",
+    "broken",
+    "partly",
+    "nothing",
 )
 """The students get these kinds in this order, repeatedly."""
 NAMES = (
-    *("Ada", "Ben", "Chloé", "Dmitri", "Elif", "Farid", "Grace", "Håkon", "Inés", "Jun"),
-    *("Kofi", "Lena", "Marek", "Nadia", "Olu"),
+    "Ada",
+    "Ben",
+    "Chloé",
+    "Dmitri",
+    "Elif",
+    "Farid",
+    "Grace",
+    "Håkon",
+    "Inés",
+    "Jun",
+    "Kofi",
+    "Lena",
+    "Marek",
+    "Nadia",
+    "Olu",
 )
 FAMILY_NAMES = ("Müller", "O'Neill", "García", "Okafor", "Sato", "Novák", "Lindqvist")
 LAB_3 = "wanlab-node h1 tc qdisc add dev h1-eth0 root netem delay 100ms"
@@ -217,7 +244,7 @@ def pack_edited(file: Path, unit: Unit, student: Student, script: str) -> None:
         (home / hand_in.TRANSCRIPTS / "client").write_text("wanlab lab check: 0 points\n")
         (home / f"{unit.name}.sh").write_text(f"{script}\n")
         packed = home / "packed.zip"
-        hand_in.pack(unit, student.seed, home, home / f"{unit.name}.sh", packed)
+        hand_in.pack(unit, student.seed, SharedFolder(home), home / f"{unit.name}.sh", packed)
         with zipfile.ZipFile(packed) as before, zipfile.ZipFile(file, "w") as after:
             for item in before.infolist():
                 data = before.read(item).replace(b"0 points", b"all points: every check passed")
@@ -230,11 +257,11 @@ def record(file: Path, unit: Unit, student: Student, script: str) -> None:
     pauses = random.Random(student.seed)
     with tempfile.TemporaryDirectory(prefix="wanlab-bench-") as name:
         home = Path(name)
-        student_files.install(home, [seeded])
+        student_files.install(SharedFolder(home), [seeded])
         network = network_of(
             seeded, load(seeded.topology), home, seed=student.seed, clock="virtual"
         )
-        network.record_session(file)
+        network.session.record(file)
         with network:
             environment = student_files.environment(student.seed)
             student_files.link_home(network)

@@ -4,7 +4,7 @@ Each kill has new PID, mount and network namespaces, with empty folders /tmp, /d
 A program is started there and gets a signal at a random moment. Then the content of the namespaces is
 compared with that before the start (`_killed.py`).
 
-    program     exec, mn, python, lab, web, sweep, native (exec on the computer's kernel)
+    program     exec, mn, python, lab, web, sweep
     target      wanlab's process, its process group, the kernel's process, or one guest process
     left        what remains. After SIGKILL, the note of the machine may remain until `wanlab clean`
     hangs       programs that had not ended 90 s after the signal
@@ -29,7 +29,7 @@ from pathlib import Path
 
 from _report import Report
 
-PROGRAMS = ("exec", "mn", "python", "lab", "web", "sweep", "native")
+PROGRAMS = ("exec", "mn", "python", "lab", "web", "sweep")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
 TARGETS = ("wanlab", "wanlab", "group", "kernel", "guest")
 PATIENCE_S = 300.0
@@ -100,8 +100,7 @@ def choose(times: int, seed: int) -> list[Kill]:
     kills = []
     for index in range(times):
         program = PROGRAMS[index % len(PROGRAMS)]
-        targets = TARGETS[:3] if program == "native" else TARGETS
-        target = moments.choice(targets)
+        target = moments.choice(TARGETS)
         # The kernel and guest processes ignore what a terminal or a batch system sends.
         number = signal.SIGKILL if target in ("kernel", "guest") else moments.choice(ENDING)
         kills.append(Kill(program, target, number.name, moments.random()))

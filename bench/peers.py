@@ -19,16 +19,18 @@ wanlab carries packets of the MTU (wire `mtu`) and super-packets (wire `gso`).
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import _modes
 from _family import cpu_s, family, memory
 from _mininet import in_private, why_no_mininet
 from _ns3 import VERSION, NoNs3Error, Ns3
@@ -96,7 +98,7 @@ def main() -> int:
     report.more = {"ns3": VERSION if ns3 else None, "mininet": no_mininet is None}
     table = report.table("runs", COLUMNS)
     for case in options.case or CASES:
-        for what, cost in _runs(case, ns3, has_mininet=no_mininet is None):
+        for what, cost in _runs(case, options.modes, ns3, has_mininet=no_mininet is None):
             if isinstance(cost, str):
                 report.note(f"{case}: no {what}: {cost}")
             else:
@@ -112,17 +114,22 @@ def _ns3(report: Report) -> Ns3 | None:
         return None
 
 
-def _runs(case: str, ns3: Ns3 | None, *, has_mininet: bool) -> Iterator[tuple[str, Cost | str]]:
+def _runs(
+    case: str, modes: Sequence[str], ns3: Ns3 | None, *, has_mininet: bool
+) -> Iterator[tuple[str, Cost | str]]:
     """Yield each program's name with its cost, or with the reason why it did not run the case."""
     wires: tuple[Wire, ...] = ("mtu", "gso")
     if case == "dctcp":
-        yield "wanlab mtu", _dctcp()  # super-packets would be marked as a whole
+        for mode in modes:  # super-packets would be marked as a whole
+            with _modes.in_mode(mode):
+                yield f"wanlab mtu {mode}".strip(), _dctcp()
         if ns3:
             yield "ns-3", _dctcp_ns3(ns3)
         return
     rate_bps = BULK_BPS[case.removeprefix("bulk-")]
-    for wire in wires:
-        yield f"wanlab {wire}", _bulk(rate_bps, wire)
+    for wire, mode in itertools.product(wires, modes):
+        with _modes.in_mode(mode):
+            yield f"wanlab {wire} {mode}".strip(), _bulk(rate_bps, wire)
     if ns3:
         yield "ns-3", _bulk_ns3(ns3, rate_bps)
     if has_mininet:
@@ -146,7 +153,8 @@ def _bulk(rate_bps: int, wire: Wire) -> Cost:
     ):
         net.set_link("h1", "s1", rate=rate_bps * EDGE_FACTOR)
         net.set_link(
-            *("s1", "h2"),
+            "s1",
+            "h2",
             rate=rate_bps,
             delay=f"{DELAY_NS}ns",
             queue={"kind": "fifo", "packets": _queue_packets(rate_bps)},
@@ -270,6 +278,7 @@ class _Meter:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--case", action="append", choices=CASES, help="only these cases")
+    _modes.add_option(parser)
     return parser.parse_args()
 
 

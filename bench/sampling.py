@@ -8,7 +8,7 @@ too, without a claim.
     samplers       the samplers of the run; "none" for the run to compare with
     wall_s         real time of the fastest run; cpu_s: processor time of the machine's processes
     ratio          wall_s divided by that without samplers
-    identical      whether iperf3 printed the same output, byte for byte; see docs/measurement.md
+    identical      whether iperf3 printed the same output, byte for byte (docs/reference/measurement.md)
     rows           rows of all tables; file_mb: size of the captures
     record_90s_mb  estimated size of a record of 90 s, from the size of this one
 """
@@ -64,8 +64,16 @@ CASES = (
     Case("capture, all bytes", "10ms", lambda folder: [_capture(folder, WHOLE_PACKET)]),
 )
 COLUMNS = (
-    *("wire", "samplers", "every", "wall_s", "cpu_s", "ratio", "identical", "rows"),
-    *("file_mb", "record_90s_mb"),
+    "wire",
+    "samplers",
+    "every",
+    "wall_s",
+    "cpu_s",
+    "ratio",
+    "identical",
+    "rows",
+    "file_mb",
+    "record_90s_mb",
 )
 
 

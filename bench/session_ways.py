@@ -165,26 +165,31 @@ def record_in_chromium(unit_name: str, kept: Path, report: Report) -> list[Sessi
         walk = course_ui.go_through(browser, catalog.find(unit_name), options, report, *session)
         real_s = time.monotonic() - began
         browser.close()
-    report.note(f"{len(walk.done)} steps in Chromium, {walk.points:g} of {walk.of:g} checks passed")
+    report.note(f"{walk.done} steps in Chromium, {walk.points:g} of {walk.of:g} checks passed")
     for missed in walk.missed:
         report.note(f"  {missed}")
     files = sorted(kept.glob("browser*.wanlab"))
     return [Session(file.stem, "Chromium", file, real_s) for file in files]
 
 
-def other_kernel(folder: Path, xstate: str | None) -> Path:
-    """Copy the kernel's image to a folder that everybody can read; with `xstate`, simulate that size."""
-    from test_xstate import compiled, simulate_processor
+def other_kernel(folder: Path, xstate: str | None) -> dict[str, str]:
+    """Copy the kernel's image to a folder that everybody can read; with `xstate`, simulate that size.
+
+    Return the environment in which commands use it.
+    """
+    from test_xstate import compiled, environment_of, simulate_processor
 
     image = folder / "image"
     if xstate is None:
         shutil.copytree(find_image().folder, image)
-    else:
-        simulate_processor(xstate, compiled("fake_xstate.c", folder / "fake_xstate"), image)
-    return image
+        return {"WANLAB_KERNEL": str(image)}
+    simulate_processor(xstate, compiled("fake_xstate.c", folder / "fake_xstate"), image)
+    return environment_of(image)
 
 
-def replay(session: Session, kernel: Path, folder: Path, *, anyway: bool) -> tuple[bool, float]:
+def replay(
+    session: Session, kernel: dict[str, str], folder: Path, *, anyway: bool
+) -> tuple[bool, float]:
     """Replay a session; return whether it is equal, and the real time."""
     home = folder / f"home-{session.name}"
     home.mkdir()
@@ -196,7 +201,7 @@ def replay(session: Session, kernel: Path, folder: Path, *, anyway: bool) -> tup
         "PATH": os.environ["PATH"],
         "LANG": "C.UTF-8",
         "HOME": str(home),
-        "WANLAB_KERNEL": str(kernel),
+        **kernel,
     }
     arguments = ["replay", str(session.file), "--verify", *(["--anyway"] if anyway else [])]
     began = time.monotonic()

@@ -41,8 +41,19 @@ COMMANDS = (
     "ping -i 0.1 h3",
 )
 COLUMNS = (
-    *("minutes", "plain_real_s", "recorded_real_s", "cost", "plain_own_cpu_s", "own_cpu_s"),
-    *("file_kb", "kb_per_hour", "replay_real_s", "equal", "rewinds", "rewound_equal", "is_met"),
+    "minutes",
+    "plain_real_s",
+    "recorded_real_s",
+    "cost",
+    "plain_own_cpu_s",
+    "own_cpu_s",
+    "file_kb",
+    "kb_per_hour",
+    "replay_real_s",
+    "equal",
+    "rewinds",
+    "rewound_equal",
+    "is_met",
 )
 Output = list[tuple[int, str, bytes]]
 
@@ -103,7 +114,7 @@ def rewind(folder: Path, seconds: int, times: int) -> bool:
         original = list(output)
         for _ in range(times):
             instant_ns = instants.randrange(seconds * 10**9)
-            network.rewind(instant_ns)
+            network.session.rewind(instant_ns)
             output.clear()
             network.run_until(f"{seconds}s")
             if output != [each for each in original if each[0] > instant_ns]:
@@ -131,7 +142,7 @@ def main() -> int:
             equal = equal and output == output_recorded
         began = time.monotonic()
         with Network.replay(file) as network:
-            equal = equal and network.difference is None
+            equal = equal and network.session.difference is None
         replay_s = time.monotonic() - began
         rewound_equal = rewind(folder / "rewind", 60, options.rewinds)
         size_kb = file.stat().st_size / 1000

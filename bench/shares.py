@@ -1,7 +1,7 @@
 """One of two equal flows at a drop-tail queue starves, unless something disturbs their timing.
 
-The other cases show what else decides shares and queue lengths in labs 18 to 20 (docs/fidelity.md, "How
-competing flows share"). `--case` measures one group.
+The other cases show what else decides shares and queue lengths in labs 18 to 20
+(docs/evidence/fidelity.md, "How competing flows share"). `--case` measures one group.
 
     equal      two CUBIC flows, 1 Gbit/s, 20 ms, a buffer of one bandwidth-delay product, for 60 s
     disorder   the same with a random delay of 0 to 0.5 ms at each sender that keeps packets in order

@@ -10,8 +10,7 @@ JSON says why it was not compared. The fastest of several runs counts.
     ratio          Mininet's whole_s divided by wanlab's; at_least: the budget
     memory_mb      memory of all processes after the ping, shared pages counted once; Mininet's network
                    is in the computer's own kernel, which is not counted
-    kernel_mb      resident memory of the machine's kernel, which includes everything in the machine;
-                   with --machine native, of the largest process
+    kernel_mb      resident memory of the machine's kernel, which includes everything in the machine
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import _modes
 from _family import family, memory
-from _mininet import in_private, mininet_version, row_of, why_no_mininet
+from _mininet import add_rows, in_private, mininet_version, why_no_mininet
 from _report import Report
 
 from wanlab import Network, shapes
@@ -43,6 +43,7 @@ exec mn --topo single,{hosts} --switch lxbr --controller none --test none --post
 """
 COLUMNS = (
     "hosts",
+    "mode",
     "first_ping_s",
     "whole_s",
     "memory_mb",
@@ -70,12 +71,11 @@ class StartRun:
 def main() -> int:
     options = _arguments()
     if options.one:
-        _start_one(options.one, options.machine, options.wire)
+        _start_one(options.one, options.wire)
         return 0
     report = Report("start")
     reason = why_no_mininet()
     report.more = {
-        "machine": options.machine,
         "wire": options.wire,
         "mininet": reason or mininet_version(),
     }
@@ -85,10 +85,12 @@ def main() -> int:
     met: list[bool] = []
     for hosts in options.hosts or SIZES:
         at_least, runs = SIZES.get(hosts, (1.0, 1))
-        ours: list[StartRun] = []
+        ours: dict[str, list[StartRun]] = {mode: [] for mode in options.modes}
         theirs: list[StartRun] = []
         for _ in range(options.runs or runs):
-            ours.append(run_ours(hosts, options.machine, options.wire))
+            for mode in options.modes:
+                with _modes.in_mode(mode):
+                    ours[mode].append(run_ours(hosts, options.wire))
             if not reason:
                 mininet_run = run_mininet(hosts, options.limit_s)
                 if isinstance(mininet_run, str):
@@ -96,20 +98,16 @@ def main() -> int:
                     report.more[f"mininet_{hosts}"] = mininet_run
                 else:
                     theirs.append(mininet_run)
-        row = row_of(ours, theirs)
-        if "ratio" in row:
-            row |= {"at_least": at_least, "is_met": row["ratio"] >= at_least}
-            met.append(row["is_met"])
-        table.add(hosts=hosts, **row)
+        met += add_rows(table, ours, theirs, at_least, hosts=hosts)
     return report.finish(is_met=all(met) if met else None)
 
 
 # -- ours ---------------------------------------------------------------------------------------------
 
 
-def run_ours(hosts: int, machine: str, wire: str) -> StartRun:
+def run_ours(hosts: int, wire: str) -> StartRun:
     """Run this script again, as a process that makes one network."""
-    command = [sys.executable, __file__, "--one", str(hosts), "--machine", machine, "--wire", wire]
+    command = [sys.executable, __file__, "--one", str(hosts), "--wire", wire]
     began = time.monotonic()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     whole_s = time.monotonic() - began
@@ -118,10 +116,10 @@ def run_ours(hosts: int, machine: str, wire: str) -> StartRun:
     return StartRun(first_ping_s=pinged_s, whole_s=whole_s - figures.pop("looked_s"), **figures)
 
 
-def _start_one(hosts: int, machine: Any, wire: Any) -> None:
+def _start_one(hosts: int, wire: Any) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="wanlab-bench-") as folder,
-        Network(shapes.single(hosts), machine=machine, wire=wire, folder=folder) as net,
+        Network(shapes.single(hosts), wire=wire, folder=folder) as net,
     ):
         net["h1"].run("ping -c 1 h2")
         pinged = time.monotonic()
@@ -187,10 +185,10 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hosts", type=int, action="append", help="by default 2, 200 and 1000")
     parser.add_argument("--runs", type=int, help="runs of each size (by default 5, 2, 1)")
-    parser.add_argument("--machine", choices=("embedded", "native"), default="embedded")
     parser.add_argument("--wire", choices=("gso", "mtu"), default="gso")
     parser.add_argument("--limit-s", type=float, default=300.0, help="limit of one run of Mininet")
     parser.add_argument("--one", type=int, metavar="HOSTS", help=argparse.SUPPRESS)
+    _modes.add_option(parser)
     return parser.parse_args()
 
 

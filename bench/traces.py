@@ -38,8 +38,16 @@ OPPORTUNITY_BITS = OPPORTUNITY_BYTES * 8
 MAX_DEVIATION_US = 100.0
 MIN_TCP_SHARE = 0.95
 COLUMNS = (
-    *("trace", "opportunities", "delivered", "deviation_us", "early"),
-    *("capacity_mbps", "carried_mbps", "tcp_mbps", "tcp_share", "is_met"),
+    "trace",
+    "opportunities",
+    "delivered",
+    "deviation_us",
+    "early",
+    "capacity_mbps",
+    "carried_mbps",
+    "tcp_mbps",
+    "tcp_share",
+    "is_met",
 )
 
 

@@ -18,7 +18,7 @@ series counts, because a busy computer can only make a series slower.
     host_us, machine_us  microseconds on the computer and in a machine
     ratio                the second divided by the first; at_most: the claim
 
-With several --kernel or --mode (see docs/kernels.md, Seccomp mode), their machines run side by side, and
+With several --kernel or --modes (docs/how-to/kernels.md), their machines run side by side, and
 the runs take turns.
 """
 
@@ -33,10 +33,10 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+import _modes
 from _report import Report
 
 from wanlab import Network, Topology
-from wanlab.machine.embedded.traps import MODES, TRAPS_VARIABLE
 from wanlab.machine.guest_environment import ENVIRONMENT
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -61,7 +61,7 @@ def main() -> int:
     if compiler is None:
         print("the benchmark needs a C compiler (cc): sudo apt install gcc", file=sys.stderr)
         return 2
-    kinds = [(kernel, mode) for kernel in options.kernel or [""] for mode in options.mode or [""]]
+    kinds = [(kernel, mode) for kernel in options.kernel or [""] for mode in options.modes]
     report = Report("traps", kinds[0][0])
     measures = options.only or list(AT_MOST)
     host: dict[str, float] = {}
@@ -98,9 +98,7 @@ def main() -> int:
 
 
 def _network(kernel: str, mode: str, folder: str) -> Network:
-    if mode:
-        os.environ[TRAPS_VARIABLE] = mode
-    return Network(Topology(), kernel=kernel, folder=folder)
+    return Network(Topology(), kernel=kernel, folder=folder, traps=mode)
 
 
 def _on_the_computer(command: list[str]) -> str:
@@ -128,9 +126,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=60, help="series of each measure in a run")
     parser.add_argument("--only", action="append", choices=AT_MOST)
     parser.add_argument("--kernel", action="append", help="the kernel's name; may be repeated")
-    parser.add_argument(
-        "--mode", action="append", choices=MODES, help="how the kernel takes over system calls"
-    )
+    _modes.add_option(parser)
     return parser.parse_args()
 
 

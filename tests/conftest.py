@@ -115,6 +115,19 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 
 @pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Path]:
+    """A file of the user outside of the working folder, to which nothing may happen."""
+    file = tmp_path / "home" / "bashrc"
+    file.parent.mkdir()
+    file.write_text("precious\n", encoding="ascii")
+    file.chmod(0o640)
+    yield file
+    assert file.read_text(encoding="ascii") == "precious\n"
+    assert file.stat().st_mode & 0o7777 == 0o640
+    assert [path.name for path in file.parent.iterdir()] == ["bashrc"]
+
+
+@pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts networks in the test's folder; they stop when the test ends."""
     with ExitStack() as running:

@@ -8,10 +8,10 @@
                   sweep
                 /       \\
               run        plot
-               |         |
-          measure        |
-             |             \\
-          network           \\
+             /   \\        |
+          jobs  measure   |
+             \\   /         \\
+            network         \\
           /     \\            \\
        plan     machine       \\
        /   \\     /             \\
@@ -24,6 +24,7 @@ The table below gives the same order, and the parts that each part may import.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -36,46 +37,92 @@ PACKAGE = ROOT / "src" / "wanlab"
 FRONT_DOOR = "the front door"
 
 DATA = {
-    *("units", "errors", "version", "notebook", "fields", "yaml_text", "input_file"),
-    *("temporary", "user_cache"),
+    "units",
+    "errors",
+    "version",
+    "notebook",
+    "fields",
+    "yaml_text",
+    "json_text",
+    "input_file",
+    "parent_death",
+    "temporary",
+    "user_cache",
+    "shared_folder",
+    "documentation",
+    "kept_output",
 }
 LIVE = {"network", "record", "topology"} | DATA
 FACE = {FRONT_DOOR}
 
 # What faces may import besides the front door: the rest of the public API.
 PUBLIC_MODULES = {
-    *("errors", "fields", "units", "version", "yaml_text", "temporary", "text_table"),
-    *(
-        "topology",
-        "topology.layout",
-        "topology.file_names",
-        "topology.files",
-        "topology.foreign",
-        "plan",
-        "network",
-        "network.replay",
-        "record",
-        "plot",
-    ),
-    *("measure.packet_events", "measure.packet_headers", "measure.queue_lengths"),
-    *("measure", "measure.fairness", "measure.here", "measure.interfaces", "measure.metrics"),
+    "errors",
+    "fields",
+    "units",
+    "version",
+    "yaml_text",
+    "json_text",
+    "temporary",
+    "text_table",
+    "shared_folder",
+    "input_file",
+    "parent_death",
+    "documentation",
+    "kept_output",
+    "topology",
+    "topology.layout",
+    "topology.file_names",
+    "topology.files",
+    "topology.foreign",
+    "plan",
+    "network",
+    "network.replay",
+    "record",
+    "plot",
+    "measure.packet_events",
+    "measure.packet_headers",
+    "measure.queue_lengths",
+    "measure",
+    "measure.fairness",
+    "measure.here",
+    "measure.interfaces",
+    "measure.metrics",
+    "measure.flent",
     "measure.port_conditions",
-    *("experiments", "run", "run.programs", "sweep", "session", "bottleneck"),
-    *("machine.checkup", "machine.compiled_modules", "machine.embedded", "machine.stale"),
+    # Faces start jobs and follow them; keys, pools and stores are not theirs.
+    "jobs.batch",
+    "jobs.job",
+    "jobs.progress",
+    "jobs.worker",
+    "experiments",
+    "run",
+    "sweep",
+    "session",
+    "bottleneck",
+    "machine.checkup",
+    "machine.compiled_modules",
+    "machine.embedded",
+    "machine.stale",
 }
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "documentation": {"errors"},
     "version": set(),
     "notebook": set(),
     "text_table": set(),
     "units": {"errors"},
     "fields": {"errors", "input_file"},
     "input_file": {"errors"},
+    "kept_output": set(),
     "user_cache": set(),
+    "shared_folder": {"errors"},
+    "parent_death": set(),
     "process_identity": {"user_cache"},
     "temporary": {"process_identity"},
     "yaml_text": {"errors"},
+    "json_text": {"errors"},
     "topology": DATA,
     "record": DATA,
     "agent": set(),
@@ -93,17 +140,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Imports nothing before a notebook displays an object.
     "formatters": {"record", "topology", "network"},
     # A result depends on the kernel that would be booted and the programs that it would find.
-    "run": {"measure", "machine"} | LIVE,
-    "sweep": {"run", "plot"} | LIVE,
-    "experiments": {"run", "sweep", "measure"},
-    "labs": FACE,
+    "jobs": {"machine", "network", "record"} | DATA,
+    "run": {"jobs", "measure", "machine"} | LIVE,
+    "sweep": {"jobs", "run", "plot"} | LIVE,
+    "experiments": {"jobs", "run", "sweep", "measure"},
+    "labs": FACE | {"jobs"},
     # The options of `mn` and the lines of its prompt are read and edited outside the machine.
-    "standard_tests": FACE,
+    "standard_tests": FACE | {"jobs"},
     # Published figures: experiments as data, and pages about their results.
     "bottleneck": {"measure"} | LIVE,
-    "gallery": FACE | {"sweep", "run", "plot", "standard_tests"},
+    "gallery": FACE | {"jobs", "sweep", "run", "plot", "standard_tests"},
     "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web"},
-    "mininet": FACE,
+    # Its prompt looks for programs that wait for a line, with the agent's own tools.
+    "mininet": FACE | {"agent"},
     "web": FACE | {"labs", "gallery"},
     "pytest_plugin": FACE,
 }
@@ -111,8 +160,16 @@ FACES = {"labs", "standard_tests", "gallery", "cli", "mininet", "web", "pytest_p
 
 MAX_LINES = 600
 FORBIDDEN_NAMES = {
-    *("util", "utils", "core", "common", "manager", "managers"),
-    *("base", "helper", "helpers", "misc"),
+    "util",
+    "utils",
+    "core",
+    "common",
+    "manager",
+    "managers",
+    "base",
+    "helper",
+    "helpers",
+    "misc",
 }
 # Mininet's scripts import it by this name.
 MININETS_NAME = PACKAGE / "mininet" / "util.py"
@@ -268,6 +325,28 @@ def test_the_modules_of_a_package_have_no_import_cycles(package: str) -> None:
     assert import_cycles(import_graph(PACKAGE / package, PACKAGE.parent)) == []
 
 
+def programs_started(source: str) -> set[str]:
+    """Return the modules of wanlab that a file names in a text, as for another Python."""
+    texts = (
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return {text for text in texts if re.fullmatch(r"wanlab\.[a-z_.]+", text)}
+
+
+def test_no_part_starts_the_command_line_and_reads_its_text() -> None:
+    """It would depend on an upper part, where no import shows it: use `wanlab.jobs`."""
+    started = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if part_of(path, PACKAGE) != "cli"
+        and "wanlab.cli" in programs_started(path.read_text(encoding="utf-8"))
+    ]
+    assert started == []
+    assert programs_started("start(['python', '-m', 'wanlab.cli'])") == {"wanlab.cli"}
+
+
 def test_code_that_runs_in_machines_imports_nothing_else() -> None:
     for part in ("agent", "controller", "generator"):
         wrong = foreign_imports(PACKAGE / part, part)
@@ -336,6 +415,9 @@ def python_files() -> list[Path]:
             ["cli/bad.py imports network.process"],
         ),
         ("cli/bad.py", "from wanlab import agent", ["cli/bad.py imports agent"]),
+        ("web/bad.py", "from wanlab.jobs.pool import Workers", ["web/bad.py imports jobs.pool"]),
+        ("cli/bad.py", "from wanlab.jobs import origin", ["cli/bad.py imports jobs"]),
+        ("cli/good.py", "from wanlab.jobs.progress import BatchProgress", []),
         ("cli/good.py", "from wanlab import Network, shapes, plan\nfrom .x import y", []),
         ("cli/good.py", "from wanlab.plan import plan_script\nimport wanlab", []),
         ("__init__.py", "from .network import Network", []),
@@ -346,7 +428,7 @@ def test_an_import_that_points_up_is_found(
     tmp_path: Path, file: str, text: str, wrong: list[str]
 ) -> None:
     package = tmp_path / "wanlab"
-    for folder in ("agent", "plan", "topology", "cli"):
+    for folder in ("agent", "plan", "topology", "cli", "web", "jobs"):
         (package / folder).mkdir(parents=True)
         (package / folder / "__init__.py").touch()
     (package / file).write_text(text)

@@ -17,6 +17,7 @@ from wanlab.units import (
     parse_rate,
     parse_size,
     parse_time,
+    whole_number,
 )
 
 WHOLE = st.integers(min_value=0, max_value=10**18)
@@ -138,3 +139,59 @@ def test_any_text_is_read_or_refused_with_a_reason(text: Any) -> None:
             assert parse(text) >= 0
         except WanlabError as error:
             assert error.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["", "²", "٣", "-1", "+1", " 1", "1\n", "1_000", "0x10", "9" * 5000]
+)
+def test_only_the_digits_0_to_9_write_a_whole_number(text: str) -> None:
+    """Texts that `isdigit` accepts and `int` does not ended commands with a traceback."""
+    assert whole_number(text) is None
+
+
+def test_whole_numbers_are_read() -> None:
+    assert [whole_number(text) for text in ("0", "007", "9" * 18)] == [0, 7, 10**18 - 1]
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate_bps"),
+    [("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 10**9), ("Tbps", 10**12)],
+)
+def test_each_unit_of_a_rate_has_its_size(unit: str, rate_bps: int) -> None:
+    assert parse_rate(f"7{unit}") == 7 * rate_bps
+    assert format_rate(7 * rate_bps) == f"7{unit}"
+
+
+ENDINGS = ("bps", "bit", "bits", "bit/s", "bits/s", "b/s")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "factor"),
+    [
+        ("", 1),
+        *((p, 10 ** (3 * n)) for n, pair in enumerate(["kK", "mM", "gG", "tT"], 1) for p in pair),
+    ],
+)
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_rate_is_read_in_each_spelling_of_its_unit(prefix: str, factor: int, ending: str) -> None:
+    assert parse_rate(f"3{prefix}{ending}") == 3 * factor
+
+
+@pytest.mark.parametrize(
+    ("unit", "time_ns"),
+    [
+        *((unit, 1) for unit in ("ns", "nsec", "nsecs")),
+        *((unit, 10**3) for unit in ("us", "usec", "usecs", "µs", "μs")),
+        *((unit, 10**6) for unit in ("ms", "msec", "msecs")),
+        *((unit, 10**9) for unit in ("s", "sec", "secs")),
+    ],
+)
+def test_a_time_is_read_in_each_spelling_of_its_unit(unit: str, time_ns: int) -> None:
+    assert parse_time(f"2 {unit}") == 2 * time_ns
+
+
+def test_nothing_is_a_rate_a_time_and_a_size_and_true_is_no_fraction() -> None:
+    assert (parse_rate("0bps"), parse_time("0s"), parse_size("0B")) == (0, 0, 0)
+    assert (parse_rate("0.5kbps"), parse_time("0.5us")) == (500, 500)
+    with pytest.raises(WanlabError):
+        parse_fraction(True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,32 @@ def test_the_loaders_in_c_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(loader, "get_single_node", None)
     assert parse_yaml("a: [1, 2]").data == {"a": [1, 2]}
     assert parse_yaml("a: &x [1]\nb: *x", allow_references=True).data == {"a": [1], "b": [1]}
+
+
+BOMB = "a0: &a0 x\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (BOMB, "more than 500000 values"),
+        ("a: &a [*a]\n", "nested too deeply"),
+        ("[" * 20_000, "nested too deeply"),
+        ("? " * 20_000, "nested too deeply"),
+        (
+            f"? {'k' * 100_000}\n:\n" + "".join(f" a{n}: 1\n" for n in range(9000)),
+            "very long names",
+        ),
+        ("a: " + "x" * (17 << 20), "more than 16 Mi characters"),
+        ("- what!\n" * 100_000, "more than 512 Ki characters, with a tab"),
+        ("[" + "[]," * 600_000 + "]", "more than 500000 values"),
+        ("a: [" + "x, " * 300_000, "cannot read this YAML"),
+    ],
+)
+def test_a_text_that_would_take_much_memory_or_time_is_refused(text: str, what: str) -> None:
+    before_s = time.process_time()
+    with pytest.raises(InputError, match=what):
+        parse_yaml(text, "a.yaml", allow_references=True)
+    assert time.process_time() - before_s < 20  # half as much on an idle computer

@@ -2,7 +2,7 @@
 
 The range follows from theory, too: from rounding, binomial intervals, the critical value of a test, or
 the accuracy of the formula itself. No range is widened until the measurement fits. A figure that does
-not fit has a section in docs/fidelity.md.
+not fit has a section in docs/evidence/fidelity.md.
 """
 
 from __future__ import annotations

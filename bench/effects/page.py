@@ -1,6 +1,6 @@
-"""The tables of docs/fidelity.md: one for each group, between two marks that name the group.
+"""The tables of docs/evidence/fidelity.md: one for each group, between two marks that name the group.
 
-Figures of other kernels are in docs/fidelity-kernels.md, beside those of the default kernel.
+Figures of other kernels are in docs/evidence/fidelity-kernels.md, beside those of the default kernel.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wanlab.machine.embedded.image import DEFAULT_KERNEL
 
 from .figure import Figure
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "fidelity.md"
 KERNELS_PAGE = PAGE.with_name("fidelity-kernels.md")
 KERNELS_HEAD = """# Fidelity on other kernels
 

@@ -1,4 +1,4 @@
-"""Draw the figure of README.md: one TCP flow through buffers of three sizes.
+"""Draw a figure of the home page: one TCP flow through buffers of three sizes.
 
     python docs/figures/buffers.py        writes docs/figures/buffers.svg
 
@@ -24,11 +24,12 @@ def measure(buffer_bytes: int) -> Record:
     queue = {"kind": "fifo", "limit": buffer_bytes}
     topology = shapes.dumbbell(pairs=1, rate="1Gbps", delay="10ms", queue=queue)
     with Network(topology, seed=1, sysctls=SYSCTLS) as net:
-        net["h2"].start("iperf3 -s -1")
+        server = net["h2"].start("iperf3 -s -1 -J")
         net.run_for("100ms")
-        flow = net["h1"].start("iperf3 -c h2 -t 30 -J")
+        flow = net["h1"].start("iperf3 -c h2 -t 30")
         tables = dict(sample(net, Flows("h1"), every="20ms", until=flow))
-        tables["iperf3"] = iperf3.parse(flow.output_bytes).table()
+        # The receiver's intervals: the sender counts what its socket has buffered as sent.
+        tables["iperf3"] = iperf3.parse(server.finish().output).table()
         return Record(net.provenance(), tables)
 
 

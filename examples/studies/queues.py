@@ -2,7 +2,7 @@
 
 Each queueing discipline is the child of the same shaper. Its limit is 10 bandwidth-delay products,
 and all other settings are the defaults of `tc`. RED's thresholds follow from the limit
-(docs/fidelity.md).
+(wanlab docs fidelity).
 """
 
 import numpy as np

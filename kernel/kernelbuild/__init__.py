@@ -7,6 +7,7 @@
 
 Modules, each of which uses only those above it:
 
+    programs, guard                           start programs that end with the build
     fragments, recipe                         options with their reasons; everything a kernel is made of
     variants                                  kernels with patches of the user
     manifest                                  the hash that names a kernel
@@ -20,6 +21,7 @@ from .build import build_image, configure, find_image
 from .cache import Image, cache_folder
 from .command import RECIPE_FOLDER, describe, info_text, listed, main
 from .errors import BuildError
+from .programs import ending_with_us
 from .recipe import Recipe, load_recipe
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "cache_folder",
     "configure",
     "describe",
+    "ending_with_us",
     "find_image",
     "info_text",
     "listed",

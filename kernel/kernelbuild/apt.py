@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import BuildError
+from .programs import run
 from .progress import Progress
 
 _KEYRINGS = ("/usr/share/keyrings/debian-archive-keyring.gpg",)
@@ -71,10 +72,10 @@ def _options(folder: Path, mirror: str, suite: str) -> list[str]:
 
 
 def _run(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(
+    done = run(
         command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()[-5:]
         raise BuildError("apt cannot fetch the kernel's source:\n" + "\n".join(lines), _HINT)
-    return done.stdout
+    return str(done.stdout)

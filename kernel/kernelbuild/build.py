@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from .errors import BuildError
 from .fragments import canonical_text, check_survived, known_symbols, parse_config
 from .make import run_make, terminated_as_interrupt
 from .manifest import inputs, machine_architecture, manifest_hash, tool_versions
+from .programs import run
 from .progress import Progress
 from .recipe import Recipe
 from .requirements import check_disk, check_programs
@@ -230,7 +230,7 @@ def _make(
 
 def _collect(tree: Path, finished: Path) -> None:
     """Copy the files to keep from a compiled tree: the kernel without symbols, and some others."""
-    subprocess.run(["strip", "-o", finished / IMAGE_FILE, tree / "linux"], check=True)
+    run(["strip", "-o", finished / IMAGE_FILE, tree / "linux"], check=True)
     (finished / IMAGE_FILE).chmod(0o755)
     shutil.copyfile(tree / ".config", finished / "config")
     for name in _KEPT:

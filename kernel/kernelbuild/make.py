@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from .errors import BuildError
 
 _STEP = re.compile(rb"  [A-Z][A-Z0-9_.+]* +\S")
 _TAIL_LINES = 30
-_PR_SET_PDEATHSIG = 1
+_GUARD = Path(__file__).with_name("guard.py")
 _GRACE_S = 5.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # If these programs are installed, the kernel's configuration contains their versions. The image
@@ -25,7 +25,9 @@ _NOT_USED = ("RUSTC", "BINDGEN", "PAHOLE")
 
 def environment(timestamp: str) -> dict[str, str]:
     """Return the environment of `make`, without variables that change its result (CFLAGS, LANG, ...)."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    if "TMPDIR" in os.environ:
+        kept["TMPDIR"] = str(Path(os.environ["TMPDIR"]).absolute())  # make starts in another folder
     return kept | {
         "LC_ALL": "C",
         "TZ": "UTC",
@@ -69,7 +71,7 @@ def run_make(
 def _started(
     command: Sequence[str], folder: Path, variables: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start make, and end all processes of its group on exit.
+    """Start make with its guard, and end all processes of their group on exit.
 
     Signals are blocked while make starts: otherwise the child could run this program's handler, or the
     handler could run before `process` is known and can be ended.
@@ -77,7 +79,7 @@ def _started(
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command],
             cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,
@@ -96,8 +98,7 @@ def _started(
 
 
 def _prepare_child() -> None:
-    """Let the child end with its parent, and unblock the signals that the parent has blocked."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    """Unblock the signals that the parent has blocked."""
     for number in _INTERRUPTS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

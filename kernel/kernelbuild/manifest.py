@@ -16,6 +16,7 @@ from typing import Any
 
 from .errors import BuildError
 from .fragments import canonical_text
+from .programs import run
 from .recipe import Archive, Recipe
 
 # Increase it when a change of the build program changes its result.
@@ -49,10 +50,10 @@ def tool_versions(compiler: str) -> dict[str, str]:
 
 def _first_line(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=None)
+        done = run(command, capture_output=True, text=True, check=True, env=None)
     except (OSError, subprocess.CalledProcessError) as error:
         raise BuildError(f"`{' '.join(command)}` does not run: {error}") from None
-    return done.stdout.partition("\n")[0].strip()
+    return str(done.stdout).partition("\n")[0].strip()
 
 
 def inputs(

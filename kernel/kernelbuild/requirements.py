@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import BuildError
+from .programs import run
 
 # Each program, and the Debian package that contains it.
 PROGRAMS = {
@@ -41,7 +41,7 @@ def _headers_present() -> bool:
     command = ["gcc", "-x", "c", "-fsyntax-only", "-"]
     source = b"#include <sys/ptrace.h>\n#include <asm/ptrace.h>\n"
     try:
-        return subprocess.run(command, input=source, capture_output=True).returncode == 0
+        return run(command, input=source, capture_output=True).returncode == 0
     except OSError:
         return False
 

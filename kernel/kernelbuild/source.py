@@ -17,6 +17,7 @@ from . import apt
 from .cache import sha256_of
 from .errors import BuildError
 from .fetch import fetch, path_of, unpack_package
+from .programs import ending_with_us, run
 from .progress import Progress
 from .recipe import Archive, Patch, Recipe
 
@@ -116,7 +117,7 @@ def packaged(recipe: Recipe, path: Path, sha256: str) -> Archive | None:
 def _words_of(*command: str) -> str | None:
     """Return the output of a command; None if it is missing or fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = run(command, capture_output=True, text=True, check=False)
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None
@@ -153,7 +154,7 @@ def unpack(archive: Path, folder: Path, jobs: int) -> None:
     top = _top_folder(archive)
     with _decompressed(archive, jobs) as stream:
         command = ["tar", "--extract", "--strip-components=1", "--anchored", *_excludes(top)]
-        done = subprocess.run(
+        done = run(
             command, cwd=folder, stdin=stream, stderr=subprocess.PIPE, text=True, check=False
         )
     if done.returncode != 0:
@@ -189,7 +190,12 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
     if archive.suffix not in decompressors:
         raise BuildError(f"{archive}: not a .tar.xz, .tar.gz or .tar.bz2 archive")
     command = [*decompressors[archive.suffix], "--decompress", "--stdout", str(archive)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=ending_with_us(),
+    ) as process:
         assert process.stdout is not None
         yield process.stdout.fileno()
 
@@ -199,7 +205,7 @@ def apply_patches(recipe: Recipe, folder: Path) -> None:
     command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
     for number, patch in enumerate(recipe.patches):
         with patch.path.open("rb") as stream:
-            done = subprocess.run(
+            done = run(
                 command,
                 cwd=folder,
                 stdin=stream,

@@ -25,6 +25,7 @@ from wanlab.measure import Ports as Ports
 from wanlab.measure import Queues as Queues
 from wanlab.measure import Sampling as Sampling
 from wanlab.measure import sample as sample
+from wanlab.measure import drops as drops
 
 # Output of programs
 from wanlab.measure import iperf3 as iperf3

@@ -5,13 +5,13 @@ run/      performs one run, and determines its result: the experiment, its param
 sweep/    performs many runs and shows their results, without any influence on them
 """
 
+from wanlab.jobs.progress import BatchProgress as SweepProgress
 from wanlab.measure.metrics import Metric
 from wanlab.run.design import Design, Uniform
 from wanlab.run.result import Failure, Result
 from wanlab.run.run import Run
 from wanlab.sweep.cache import forget_runs
 from wanlab.sweep.experiment import Experiment, experiment, load_experiment
-from wanlab.sweep.progress import SweepProgress
 from wanlab.sweep.results import Results, read_results
 from wanlab.sweep.sweep import Sweep
 

@@ -27,7 +27,10 @@ from wanlab.errors import Problem, WanlabError, did_you_mean
 from wanlab.input_file import read_input
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
+MAX_ITEMS = 50_000
+"""More than any network that a computer can hold; reading an item takes up to a millisecond."""
 MAX_QUOTED_CHARACTERS = 60
+MAX_CHARACTERS_OF_FILES = 16 << 20
 
 Value = TypeVar("Value")
 
@@ -47,6 +50,8 @@ class Problems(list[Problem]):
     ) -> None:
         super().__init__()
         self.folder = folder
+        self.left_characters = MAX_CHARACTERS_OF_FILES
+        """Of the texts of other files, which many items may name."""
         self._locate = locate
         self._known: set[Problem] = set()
 
@@ -116,8 +121,15 @@ class Fields:
             )
             return None
         path = (self.problems.folder or Path()) / name
+        if self.problems.left_characters < 0:
+            return None
         try:
-            return read_input(path).decode("utf-8")
+            text = read_input(path).decode("utf-8")
+            self.problems.left_characters -= len(text)
+            if self.problems.left_characters >= 0:
+                return text
+            millions = MAX_CHARACTERS_OF_FILES >> 20
+            self.problem(key, f"the files named here have more than {millions} Mi characters")
         except WanlabError as error:
             self.problem(key, error.what, error.hint)
         except UnicodeDecodeError:
@@ -184,6 +196,9 @@ class Fields:
         if not isinstance(value, list):
             self._refuse_unless_missing(key, "a list")
             return
+        if len(value) > MAX_ITEMS:
+            self.problem(key, f"{len(value)} items are more than {MAX_ITEMS}")
+            return
         for index, item in enumerate(value):
             yield f"{self.path_of(key)}[{index}]", item
 
@@ -228,10 +243,14 @@ class Fields:
             key: value for key, value in self._data.items() if not _is_same(canonical, key, value)
         }
 
-    def refuse_rest(self) -> None:
-        """Report every field that has not been requested."""
+    def refuse_rest(self, synonyms: Mapping[str, str] | None = None) -> None:
+        """Report every field that has not been requested.
+
+        `synonyms` has the field for words of other programs: {"gateway": "default_route"}.
+        """
         for key in self.rest():
-            hint = did_you_mean(str(key), sorted(self._requested))
+            word = (synonyms or {}).get(str(key), str(key))
+            hint = did_you_mean(word, sorted(self._requested))
             self.problem(key, f'unknown field "{key}"', hint)
 
     def _refuse_unless_missing(self, key: str, kind: str) -> None:

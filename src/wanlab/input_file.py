@@ -5,10 +5,9 @@ The name may be anything: a folder, a device without end, a name that no file ca
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from wanlab.errors import WanlabError
+from wanlab.errors import WanlabError, reason_of
 
 MAX_BYTES = 64 << 20
 
@@ -27,10 +26,3 @@ def read_input(path: Path, noun: str = "", *, max_bytes: int = MAX_BYTES) -> byt
     if len(data) > max_bytes:
         raise WanlabError(f"{name} is larger than {max_bytes >> 20} MiB", "is it the right file?")
     return data
-
-
-def reason_of(error: OSError | ValueError) -> str:
-    """Return the reason why a file could not be opened, read or written, without the file's name."""
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    return str(error)

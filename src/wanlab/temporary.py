@@ -34,11 +34,11 @@ class TemporaryFolder:
     It is removed by `remove`, at the end of its `with` block, or when this object is garbage-collected.
     """
 
-    def __init__(self, kind: str) -> None:
-        """`kind` is a word of the folder's name: wanlab-KIND-x7k2m9qa."""
+    def __init__(self, kind: str, parent: Path | None = None) -> None:
+        """`kind` is a word of its name, wanlab-KIND-x7k2m9qa. It is made in `parent`, or TMPDIR."""
         while True:
             name = f"{PREFIX}{kind}-{secrets.token_hex(4)}"
-            self.path = Path(tempfile.gettempdir(), name)
+            self.path = Path(parent or tempfile.gettempdir(), name)
             self._note = _write_note(self.path)
             try:
                 self.path.mkdir(mode=0o700)

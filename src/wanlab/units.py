@@ -28,6 +28,7 @@ FOREVER_NS = (1 << 63) - 1
 
 # Twenty digits hold a year in nanoseconds and any rate. Without a limit, a hostile file could contain
 # a number of a million digits.
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _QUANTITY = re.compile(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([^\s\d.+-]\S*)?\s*")
 
 
@@ -79,6 +80,14 @@ class _Dimension:
             if scale == 1 or (value >= scale and value * 1000 % scale == 0)
         ]
         return min(texts, key=len)
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that the digits 0 to 9 write; None for any other text, and above 18 digits.
+
+    `isdigit` accepts digits that `int` does not, such as "²", and `int` refuses more than 4,300.
+    """
+    return int(text) if _DIGITS.fullmatch(text) else None
 
 
 def _decimal(value: int, scale: int) -> str:

@@ -7,6 +7,9 @@ libyaml, the parser of PyYAML in C, is about six times as fast as the parser in 
 its error messages, in tabs inside a text, in tags (`!set`) and in keys marked by `?`. Therefore the
 parser in Python reads every text that may contain these, or that libyaml refuses: the result is the
 same with and without libyaml.
+
+A short text can expand to more data than fits into memory, by references (`*name`), by long names or
+by many brackets. The limits below keep every text below 500 MB and 10 s.
 """
 
 from __future__ import annotations
@@ -21,6 +24,12 @@ from yaml.composer import Composer
 from wanlab.errors import InputError, Problem
 
 WIDTH = 100
+MAX_CHARACTERS = 16 << 20
+MAX_CHARACTERS_IN_PYTHON = 512 << 10
+"""The parser in Python takes 10 us for each character."""
+MAX_VALUES = 500_000
+MAX_PATH_CHARACTERS = 32 << 20
+"""Of the paths of all values: a long key is in the path of every value below it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,9 @@ def parse_yaml(text: str, file: str = "", *, allow_references: bool = False) -> 
     except yaml.YAMLError as error:
         what = f"cannot read this YAML: {str(error).splitlines()[0]}"
         raise InputError([Problem("", what)], file) from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise InputError([Problem("", "this YAML is nested too deeply")], file) from None
+    except ValueError as error:
         raise InputError([Problem("", f"cannot read this YAML: {error}")], file) from None
 
 
@@ -86,6 +97,7 @@ def dump_yaml(data: object, *, short_in_one_line: bool = False) -> str:
     return text
 
 
+_TOO_MANY = f"it has more than {MAX_VALUES} values, or very long names"
 _STANDARD = "tag:yaml.org,2002:"
 _UNUSUAL_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
 # After a letter or a digit, a question mark is part of a text.
@@ -104,7 +116,19 @@ class _PlainDumper(yaml.SafeDumper):
         return self.represent_scalar(f"{_STANDARD}str", data, style=style)
 
 
-class _ReferenceLoader(yaml.SafeLoader):
+class _Counting(Composer):
+    """Refuses a text with too many values, while it is read."""
+
+    _values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise yaml.YAMLError(_TOO_MANY)
+        return super().compose_node(parent, index)
+
+
+class _ReferenceLoader(_Counting, yaml.SafeLoader):
     """Reads fewer values as numbers, times or truth values than YAML 1.1 does (see `_MEANINGS`)."""
 
 
@@ -125,12 +149,12 @@ class _PlainLoader(_RefusesReferences, _ReferenceLoader):
 _LOADERS: list[type[yaml.SafeLoader | yaml.CSafeLoader]] = [_ReferenceLoader, _PlainLoader]
 if yaml.__with_libyaml__:
 
-    class _FastReferenceLoader(Composer, yaml.CSafeLoader):
+    class _FastReferenceLoader(_Counting, yaml.CSafeLoader):
         """Finds tokens with libyaml, and composes nodes in Python, which limits the depth."""
 
         def __init__(self, text: str) -> None:
             yaml.CSafeLoader.__init__(self, text)
-            Composer.__init__(self)
+            _Counting.__init__(self)
 
     class _FastLoader(_RefusesReferences, _FastReferenceLoader):
         """Also refuses references."""
@@ -154,11 +178,20 @@ for _loader in _LOADERS:
 
 
 def _parsed(text: str, allow_references: bool) -> YamlDocument:
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"it has more than {MAX_CHARACTERS >> 20} Mi characters")
+    is_short = len(text) <= MAX_CHARACTERS_IN_PYTHON
     if yaml.__with_libyaml__ and not _READ_BY_PYTHON.search(text):
         try:
             return _Parser((_FastReferenceLoader if allow_references else _FastLoader)(text)).all()
         except (yaml.YAMLError, RecursionError, ValueError):
-            pass  # the parser in Python decides whether this is YAML, and reports the mistake
+            # The parser in Python decides whether this is YAML, and reports the mistake.
+            if not is_short:
+                raise
+    if not is_short:
+        raise ValueError(
+            f"it has more than {MAX_CHARACTERS_IN_PYTHON >> 10} Ki characters, with a tab, ! or ?"
+        )
     return _Parser((_ReferenceLoader if allow_references else _PlainLoader)(text)).all()
 
 
@@ -167,6 +200,7 @@ class _Parser:
 
     def __init__(self, loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
         self._loader = loader
+        self._values = self._path_characters = 0
         self.lines: dict[str, int] = {}
         self.problems: list[Problem] = []
 
@@ -176,6 +210,10 @@ class _Parser:
         return YamlDocument(data, self.lines, tuple(self.problems))
 
     def value(self, node: yaml.Node, path: str) -> object:
+        self._values += 1
+        self._path_characters += len(path)
+        if self._values > MAX_VALUES or self._path_characters > MAX_PATH_CHARACTERS:
+            raise yaml.YAMLError(_TOO_MANY)
         self.lines.setdefault(path, node.start_mark.line + 1)
         if node.tag.removeprefix(_STANDARD) not in (*_MEANINGS, "str", "seq", "map"):
             raise yaml.MarkedYAMLError(

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import select
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from wanlab.agent.host_service import MAX_REQUEST_BYTES, HostServiceSocket
-from wanlab.agent.messages import Frame, FrameReader, Kind
+from wanlab.agent import host_service
+from wanlab.agent.host_service import (
+    NO_REQUEST,
+    HostServiceSocket,
+    decode_request,
+)
+from wanlab.agent.messages import MAX_REQUEST_BYTES, Frame, FrameReader, Kind
+
+A, B = b'{"do": "a"}\n', b'{"do": "b"}\n'
 
 
 def double(number: int) -> int:
@@ -69,12 +79,12 @@ def test_a_request_is_forwarded_when_its_line_is_complete(room: ServiceBench) ->
 
 
 def test_each_client_has_its_own_number(room: ServiceBench) -> None:
-    with room.connect(b"a\n"), room.connect(b"b\n"):
-        assert room.sent == [Frame(Kind.REQUEST, 1, b"a"), Frame(Kind.REQUEST, 2, b"b")]
+    with room.connect(A), room.connect(B):
+        assert room.sent == [Frame(Kind.REQUEST, 1, A[:-1]), Frame(Kind.REQUEST, 2, B[:-1])]
 
 
 def test_an_answer_reaches_its_client_and_ends_the_connection(room: ServiceBench) -> None:
-    with room.connect(b"a\n") as first, room.connect(b"b\n") as second:
+    with room.connect(A) as first, room.connect(B) as second:
         room.service.answer(2, b"for b")
         room.service.answer_end(2)
         assert second.recv(100) == b"for b"
@@ -85,7 +95,7 @@ def test_an_answer_reaches_its_client_and_ends_the_connection(room: ServiceBench
 
 
 def test_a_client_that_disconnects_is_reported(room: ServiceBench) -> None:
-    room.connect(b"a\n").close()
+    room.connect(A).close()
     room.serve()
     assert room.sent[-1] == Frame(Kind.REQUEST_END, 1, b"")
     room.service.answer(1, b"too late")
@@ -98,7 +108,7 @@ def test_a_client_that_disconnects_without_a_request_is_not_reported(room: Servi
 
 
 def test_a_slow_reader_gets_all_of_a_long_answer(room: ServiceBench) -> None:
-    with room.connect(b"a\n") as client:
+    with room.connect(A) as client:
         long = bytes(range(256)) * 20_000
         room.service.answer(1, long)
         room.service.answer_end(1)
@@ -128,7 +138,69 @@ def test_the_agent_answers_requests_that_it_knows_itself(room: ServiceBench) -> 
     assert room.sent == []
 
 
-@pytest.mark.parametrize("request_line", [b'{"do": "double"}', b"[]", b"{}", b"no json"])
-def test_the_agent_forwards_unknown_requests(room: ServiceBench, request_line: bytes) -> None:
-    with room.connect(request_line + b"\n"):
-        assert room.sent == [Frame(Kind.REQUEST, 1, request_line)]
+def test_the_agent_forwards_requests_that_it_does_not_know(room: ServiceBench) -> None:
+    with room.connect(b'{"do": "terminal"}\n'):
+        assert room.sent == [Frame(Kind.REQUEST, 1, b'{"do": "terminal"}')]
+
+
+def reply_to(room: ServiceBench, line: bytes) -> object:
+    with room.connect(line + b"\n") as client:
+        return json.loads(client.makefile().read())
+
+
+@pytest.mark.parametrize("arguments", [{}, {"number": 1, "other": 2}])
+def test_a_request_with_wrong_arguments_gets_an_error(
+    room: ServiceBench, arguments: dict[str, object]
+) -> None:
+    reply = reply_to(room, json.dumps({"do": "double", **arguments}).encode())
+    assert isinstance(reply, dict)
+    assert set(reply) == {"error"}
+    assert room.sent == []
+
+
+NO_REQUESTS = [
+    b"[]",
+    b"{}",
+    b"no json",
+    b"null",
+    b'"x"',
+    b'{"do": {}}',
+    b'{"do": null}',
+    b"\xff\xfe",
+    b"",
+    b"{" * 20_000,
+    b"[" * 100_000,
+    b"9" * 5000,
+    b'{"do": "x", "y": ' + b"[" * 9 + b"]" * 9 + b"}",
+]
+
+
+@pytest.mark.parametrize("line", NO_REQUESTS, ids=range(len(NO_REQUESTS)))
+def test_what_is_no_request_gets_an_error_and_reaches_nobody(
+    room: ServiceBench, line: bytes
+) -> None:
+    assert reply_to(room, line) == {"error": NO_REQUEST}
+    assert room.sent == []
+
+
+@given(st.binary(max_size=200).filter(lambda line: b"\n" not in line))
+def test_bytes_at_random_are_a_request_or_none(line: bytes) -> None:
+    word, arguments = decode_request(line)
+    assert word is None or isinstance(word, str)
+    assert isinstance(arguments, dict)
+
+
+def test_programs_cannot_open_connections_without_limit(
+    room: ServiceBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_service, "MAX_CONNECTIONS", 2)
+    with room.connect(), room.connect(), room.connect() as third:
+        assert third.recv(1) == b""
+
+
+def test_unfinished_requests_together_are_limited(
+    room: ServiceBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_service, "MAX_UNREAD_BYTES", 100)
+    with room.connect(b"x" * 60), room.connect(b"y" * 60) as second:
+        assert second.recv(1) == b""

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from wanlab.agent.messages import (
     HEADER,
     MAX_BODY_BYTES,
+    MAX_BYTES,
     Frame,
     FrameReader,
     Kind,
@@ -21,7 +22,14 @@ CONVERSATION = [
 ]
 
 frames = st.lists(
-    st.builds(Frame, st.sampled_from(Kind), st.integers(0, 2**32 - 1), st.binary(max_size=100)),
+    st.sampled_from(Kind).flatmap(
+        lambda kind: st.builds(
+            Frame,
+            st.just(kind),
+            st.integers(0, 2**32 - 1),
+            st.binary(max_size=min(100, MAX_BYTES[kind])),
+        )
+    ),
     max_size=8,
 )
 
@@ -70,11 +78,24 @@ def test_a_frame_is_complete_with_its_last_byte() -> None:
     assert reader.feed(data[-1:]) == [Frame(Kind.OUTPUT, 1, b"body")]
 
 
-def test_an_impossible_frame_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"a frame of {MAX_BODY_BYTES + 1} bytes"):
-        FrameReader().feed(HEADER.pack(MAX_BODY_BYTES + 1, Kind.OUTPUT, 1))
+@pytest.mark.parametrize("kind", Kind)
+def test_a_frame_that_is_too_long_for_its_kind_is_refused_by_its_header(kind: Kind) -> None:
+    reader = FrameReader()
+    with pytest.raises(ValueError, match=f"kind {kind.name} with {MAX_BYTES[kind] + 1} bytes"):
+        reader.feed(HEADER.pack(MAX_BYTES[kind] + 1, kind, 1))
+
+
+def test_no_frame_is_as_long_as_a_header_can_say() -> None:
+    assert set(MAX_BYTES) == set(Kind)
+    assert max(MAX_BYTES.values()) == MAX_BODY_BYTES < 1 << 30
 
 
 def test_an_unknown_kind_of_frame_is_refused() -> None:
-    with pytest.raises(ValueError, match="99 is not a valid Kind"):
+    with pytest.raises(ValueError, match="an unknown kind, 99"):
         FrameReader().feed(HEADER.pack(0, 99, 1))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"\xff", b"9" * 5000, b"", b"{"])
+def test_what_is_no_readable_json_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  (json's own message)
+        Frame(Kind.REPLY, 1, body).json()

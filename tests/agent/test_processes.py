@@ -327,3 +327,36 @@ def test_a_terminal_that_is_not_read_gets_its_input_later(bench: Bench) -> None:
     bench.until(lambda: bench.processes.input_state(number)["input_left_bytes"] == 0)
     bench.processes.signal(number, signal.SIGKILL)
     assert bench.status(number) == -signal.SIGKILL
+
+
+def test_output_left_without_credit_still_arrives_after_the_end(bench: Bench) -> None:
+    command = "printf 1234567890; (read line; printf late) <&0 & exit 0"
+    number = bench.start("sh", "-c", command, stdin=True, credit=10)
+    assert bench.status(number) == 0
+    bench.until(lambda: bench.processes._by_number == {})
+    assert bench.output(number) == b"1234567890late"
+
+
+@pytest.mark.parametrize("credit", [0, 10, 12])
+def test_children_write_after_the_end_of_a_program_whose_output_is_unread(
+    bench: Bench, credit: int
+) -> None:
+    command = "printf 1234567890; (read line; printf late) <&0 & exit 0"
+    number = bench.start("sh", "-c", command, stdin=True, credit=credit)
+    pid = bench.processes._by_number[number].pid
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    bench.processes.reap()
+    bench.until(lambda: bench.processes._by_number == {})
+    assert bench.output(number) == b"1234567890late"
+
+
+def test_output_waits_for_credit_while_the_program_runs(bench: Bench) -> None:
+    command = "printf 1234567890; read line; printf rest; read line"
+    number = bench.start("sh", "-c", command, stdin=True, credit=10)
+    bench.until(lambda: bench.output(number) == b"1234567890")
+    bench.processes.feed(number, b"\n")
+    assert select.select([bench.poll], [], [], 0.1)[0] == []
+    bench.processes.grant_credit(number, 100)
+    bench.until(lambda: bench.output(number) == b"1234567890rest")
+    bench.processes.end_input(number)
+    bench.status(number)

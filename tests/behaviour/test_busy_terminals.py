@@ -10,7 +10,7 @@ SHELL = ["/bin/bash", "--norc", "--noprofile", "-i"]
 CREDIT_BYTES = 65536
 MOMENT = "10ms"
 A_LOOK_NS = 1_000_000
-"""The agent reads the state of processes, which takes some 20 us of network time."""
+"""The agent reads the state of processes, which takes some 20 us of virtual time."""
 
 
 @pytest.fixture

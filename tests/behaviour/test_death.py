@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machines import needs_the_kernel_itself
+from machines import needs_another_mode, needs_the_kernel_itself, other_mode
 from patience import PATIENCE_S
 
 from wanlab import Network, shapes
 from wanlab.errors import MachineError, RequirementError
-from wanlab.machine.embedded import EmbeddedMachine, find_image, loop
+from wanlab.machine.agent_folder import agent_folder
+from wanlab.machine.embedded import EmbeddedMachine, boot, find_image, loop
 from wanlab.machine.embedded.boot import BootOptions, KernelProcess
 from wanlab.machine.stale import find_stale
 
@@ -113,29 +115,37 @@ def test_a_killed_kernel_is_noticed_at_once(start: Start, clock: str) -> None:
         net.run_for("1s")
 
 
-def test_an_agent_that_is_killed_takes_the_kernel_with_it(start: Start) -> None:
+def test_a_broker_that_is_killed_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Programs see an error of the disk, and whoever started the network learns why."""
+    with Network(shapes.minimal(), folder=tmp_path) as net:
+        net["h1"].run("echo kept > before")
+        (broker,) = (
+            pid
+            for pid in children(os.getpid())
+            if b"--hostfs-broker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+        os.kill(broker, signal.SIGKILL)
+        output = net["h1"].run("(echo lost > after) 2>&1; cat before", check=False).output
+    assert "Input/output error" in output
+    assert output.endswith("kept\n")
+    assert "files of the working folder for the machine was killed" in capsys.readouterr().err
+
+
+def test_an_agent_that_ends_takes_the_kernel_with_it(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody in a machine can kill the agent, so this one has an error."""
+    folder = tmp_path / "agent"
+    shutil.copytree(agent_folder(), folder)
+    program = folder / "__main__.py"
+    fail = "import signal\nsignal.signal(signal.SIGUSR1, lambda *_: os._exit(1))\n\n\n"
+    program.write_text(program.read_text().replace("def main()", f"{fail}def main()", 1))
+    monkeypatch.setattr(boot, "agent_folder", lambda: folder)
     net = start(shapes.minimal())
     with pytest.raises(MachineError, match="panicked: Attempted to kill init"):
-        net.root.run(["python3", "-c", KILL_THE_AGENT])
-
-
-# A signal does not end PID 1, but a fault inside it does, so this program overwrites its memory.
-# Linux 7.3 lets only a debugger write to code (PROC_MEM_FORCE_PTRACE); the fault ends PID 1 once the
-# debugger has ended.
-KILL_THE_AGENT = """
-import ctypes, os, re
-PTRACE_SEIZE = 0x4206
-ctypes.CDLL(None).ptrace(PTRACE_SEIZE, 1, None, None)
-for line in open("/proc/1/maps"):
-    start, end, mode = re.match(r"(\\w+)-(\\w+) (\\S+)", line).groups()
-    if mode.startswith("r-x"):
-        with open("/proc/1/mem", "r+b", buffering=0) as memory:
-            memory.seek(int(start, 16))
-            try:
-                memory.write(bytes(int(end, 16) - int(start, 16)))
-            except OSError:
-                pass
-"""
+        net.root.run("kill -USR1 1; sleep 1")
 
 
 def test_a_machine_that_powers_off_is_reported(start: Start) -> None:
@@ -219,6 +229,38 @@ def test_a_program_that_is_killed_at_any_moment_leaves_nothing_behind(
         victim.stdout.close()
         assert until(lambda family=family: not any(map(is_running, family)))  # type: ignore[misc]
     assert leaves_no_memory_files(before)
+
+
+COMPUTING_VICTIM = """
+import sys
+from wanlab import Network, shapes
+with Network(shapes.minimal(), folder=sys.argv[1], traps=sys.argv[2]) as net:
+    loop = net["h1"].start("echo on; while :; do :; done")
+    net.run_until_condition(lambda: loop.output == "on\\n", 10**9)
+    print("up", flush=True)
+    net.run_for("1000s")
+"""
+
+
+@pytest.mark.parametrize("mode", ["ptrace", pytest.param(other_mode(), marks=needs_another_mode)])
+def test_a_program_that_is_killed_while_its_machine_computes_leaves_nothing_behind(
+    tmp_path: Path, mode: str
+) -> None:
+    """The machine's kernel has no occasion to see that its channel has ended."""
+    victim = subprocess.Popen(
+        [sys.executable, "-c", COMPUTING_VICTIM, str(tmp_path), mode],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert victim.stdout is not None
+    assert victim.stdout.readline() == b"up\n"
+    time.sleep(0.5)  # the loop runs
+    family = [victim.pid, *children(victim.pid)]
+    victim.kill()
+    victim.wait(PATIENCE_S)
+    victim.stdout.close()
+    assert until(lambda: not any(map(is_running, family)))
 
 
 FORKING_VICTIM = """

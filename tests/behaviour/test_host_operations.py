@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from machines import why_no_native
 
 from wanlab import Host, Network, Switch, Topology, link, shapes
 from wanlab.errors import TopologyError
@@ -65,7 +60,7 @@ def test_an_interface_of_the_computer_is_refused_with_the_reason() -> None:
         Network(with_hosts(host), machine="embedded")
     assert str(caught.value) == (
         "host h1: the computer's interface eth9 cannot join a network on wanlab's own kernel "
-        '(leave it out, or run on the computer\'s kernel, as root: --machine native (machine="native"))'
+        "(leave it out, or connect your NICs with Mininet itself (wanlab docs limitations))"
     )
 
 
@@ -92,40 +87,3 @@ def test_a_cpu_share_holds_on_the_real_clock(start: Start) -> None:
 def test_real_time_scheduling_is_refused_on_the_real_clock() -> None:
     with pytest.raises(TopologyError, match='the scheduler "rt" needs a kernel'):
         Network(with_hosts(Host("h1", cpu=0.1, scheduler="rt")), clock="real")
-
-
-OUTSIDE = """
-import subprocess, sys
-from wanlab import Host, Network, Switch, Topology, link
-
-def ip(*words):
-    subprocess.run(["ip", *words], check=True)
-
-ip("link", "add", "eth8", "type", "veth", "peer", "name", "eth9")
-ip("addr", "add", "10.0.0.9/8", "dev", "eth9")
-ip("link", "set", "eth9", "up")
-topology = Topology(
-    nodes=(Host("h1"), Switch("s1", external_interfaces=("eth8",))), links=(link("h1", "s1"),)
-)
-with Network(topology, machine="native", wire="gso", folder=sys.argv[1]) as net:
-    subprocess.run(["ping", "-c", "1", "-W", "5", "10.0.0.1"], check=True)
-    print(net.root.run("ls /sys/class/net/s1/brif").output.split())
-"""
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root moves interfaces")
-def test_an_interface_of_the_computer_joins_a_switch_of_the_native_machine(tmp_path: Path) -> None:
-    """A network namespace that the test makes takes the place of the computer."""
-    if reason := why_no_native():
-        pytest.skip(reason)
-    if shutil.which("unshare") is None:
-        pytest.skip("there is no program unshare")
-    done = subprocess.run(
-        ["unshare", "--net", sys.executable, "-c", OUTSIDE, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "['eth8', 's1-eth1']"

@@ -30,7 +30,7 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-# Commands that must fail in a node, grouped by the rows of the table in docs/security.md.
+# Commands that must fail in a node, grouped by the rows of the table in docs/explanation/security.md.
 ATTEMPTS = (
     # mount or remount a folder of the computer
     "mkdir -p /mnt/h && mount -t hostfs none /mnt/h -o {outside} && echo x > /mnt/h/new",

@@ -1,16 +1,20 @@
-"""Machines run where few open files are allowed: the kernel closes files that are not in use."""
+"""Machines open files of the computer as its limits and modes allow, and close those not in use."""
 
 from __future__ import annotations
 
+import os
+import re
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from wanlab import Host, Network, Topology
+from wanlab import Host, Network, Topology, shapes
+from wanlab.machine.embedded import EmbeddedMachine
 
 pytestmark = pytest.mark.machine
 
@@ -43,6 +47,17 @@ def test_more_files_are_read_than_may_be_open(tmp_path: Path, limit: int, files:
     assert done.returncode == 0
 
 
+def test_the_kernel_keeps_the_descriptors_that_it_starts_with(start: Start) -> None:
+    net = start(shapes.minimal())
+    machine = net.machine
+    assert isinstance(machine, EmbeddedMachine)
+    files = Path(f"/proc/{machine._kernel.pid}/fd")
+    assert [str((files / number).readlink()) for number in "01"] == [
+        "/dev/null",
+        "/memfd:wanlab-console (deleted)",
+    ]
+
+
 def test_the_inode_numbers_of_etc_do_not_depend_on_the_limit(tmp_path: Path) -> None:
     script = "find /usr/share/doc > /dev/null; ls -i /etc | sha256sum"
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -58,7 +73,7 @@ def test_the_soft_limit_is_raised_to_the_hard_one(tmp_path: Path) -> None:
         "import os, resource; from pathlib import Path; from wanlab import *\n"
         f"resource.setrlimit(resource.RLIMIT_NOFILE, (200, {hard}))\n"
         "with Network(Topology(nodes=(Host('h1'),))) as net:\n"
-        "    (kernel,) = Path(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read_text().split()\n"
+        "    *_, kernel = Path(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read_text().split()\n"
         "    print(resource.prlimit(int(kernel), resource.RLIMIT_NOFILE)[0])\n"
         "    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
     )
@@ -82,3 +97,65 @@ def test_a_large_folder_is_listed_completely_and_in_order(start: Start, tmp_path
     net = start(Topology(nodes=(Host("h1"),)))
     listing = "import os; print(*os.listdir('.'), sep='\\n')"
     assert net["h1"].run(["python3", "-c", listing]).output.split() == names
+
+
+def test_a_file_larger_than_the_users_limit_is_refused_as_on_linux(tmp_path: Path) -> None:
+    """The limit's signal ends neither the kernel nor the process that changes files for it."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600 << 20, limits[1]))
+    try:
+        with Network(Topology(), folder=tmp_path, memory="256MiB") as net:
+            script = (
+                "truncate -s 700M large; dd if=/dev/zero of=far bs=1 count=1 seek=700M conv=notrunc;"
+                "echo more > after; cat after"
+            )
+            output = net.root.run(f"({script}) 2>&1", check=False).output
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert output.count("File too large") == 2
+    assert output.endswith("more\n")
+
+
+def test_a_file_is_opened_for_what_the_program_wants_only(tmp_path: Path) -> None:
+    """A user may have files that can be written, but not read."""
+    log = tmp_path / "log"
+    log.touch(mode=0o200)
+    with Network(Topology(), folder=tmp_path) as net:
+        net.root.start("sleep 1000 >> log")
+        net.run_for("1s")
+        machine = net.machine
+        assert isinstance(machine, EmbeddedMachine)
+        folder = Path(f"/proc/{machine._kernel.pid}")
+        (number,) = (
+            path.name for path in (folder / "fd").iterdir() if path.readlink().name == "log"
+        )
+        (flags,) = re.findall(r"flags:\s(\d+)", (folder / "fdinfo" / number).read_text())
+        assert int(flags, 8) & os.O_ACCMODE == os.O_WRONLY
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_stop_the_machine(tmp_path: Path) -> None:
+    """A program that opens a pipe for reading waits for one that writes: the kernel must not."""
+    file = tmp_path / "file"
+    file.touch()
+    program = (
+        "import os, time; fd = os.open('file', os.O_PATH)\n"
+        "while not os.path.exists('swapped'): time.sleep(0.1)\n"
+        "os.read(os.open('/proc/self/fd/%d' % fd, os.O_RDONLY), 1)"
+    )
+    with Network(Topology(), folder=tmp_path) as net:
+        process = net.root.start(["python3", "-c", program])
+        net.run_for("1s")
+        file.unlink()
+        os.mkfifo(file)
+        (tmp_path / "swapped").touch()
+        stuck = threading.Event()
+
+        def free_the_kernel() -> None:
+            stuck.set()
+            os.close(os.open(file, os.O_RDWR))
+
+        rescue = threading.Timer(20.0, free_the_kernel)
+        rescue.start()
+        process.wait()
+        rescue.cancel()
+    assert not stuck.is_set()

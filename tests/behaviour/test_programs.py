@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from machines import native_findings, need, why_no_native
 
 from wanlab import Network, Process, Topology, load, shapes
 from wanlab.errors import CommandError
-from wanlab.machine import MachineKind
 from wanlab.plan import plan_script
 
 pytestmark = pytest.mark.machine
@@ -69,10 +67,10 @@ ALGORITHMS += ["yeah", "illinois", "dctcp", "cdg", "nv"]
 
 
 @pytest.fixture(scope="module")
-def net(machine: MachineKind, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     """Share one network between tests that do not change it, on each kind of machine."""
     folder = tmp_path_factory.mktemp("work")
-    with Network(shapes.minimal(), machine=machine, folder=folder) as made:
+    with Network(shapes.minimal(), folder=folder) as made:
         yield made
 
 
@@ -99,24 +97,6 @@ def try_queue(net: Network, words: str) -> None:
     assert f"qdisc {words.split()[0]} " in shown
 
 
-def test_the_native_machine_has_the_features_that_the_doctor_reports(start: Start) -> None:
-    if reason := why_no_native():
-        pytest.skip(reason)
-    net = start(shapes.minimal(), machine="native")
-    found = native_findings()
-    tried = 0
-    for words in QDISCS:
-        kind = f"queue {words.split()[0]}"
-        if kind in found and found[kind].is_there:
-            try_queue(net, words)
-            tried += 1
-    for name in [*LOADED, *ALGORITHMS]:
-        if found[f"tcp {name}"].is_there:
-            net["h1"].run(f"sysctl -w net.ipv4.tcp_congestion_control={name}")
-            tried += 1
-    assert tried > 0
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -139,7 +119,6 @@ def test_the_kernel_accepts_every_queue_of_a_plan(embedded: Network, name: str) 
 
 
 def test_the_class_tree_of_lab_20_is_built(net: Network) -> None:
-    need(net.machine_kind, "queue htb")
     script = """
         tc qdisc add dev s1-eth1 root handle 1: htb
         tc class add dev s1-eth1 parent 1: classid 1:1 htb rate 1gbit ceil 1gbit
@@ -250,18 +229,6 @@ def test_files_are_written_to_the_working_folder_and_nowhere_else(
     assert not Path("/etc/wanlab-was-here").exists()
     assert not Path("/tmp/x-wanlab").exists()
     assert net["h2"].run("cat /etc/wanlab-was-here result.txt").output == "lost\nmine\n"
-
-
-def test_files_of_the_native_machine_are_the_computers(start: Start, tmp_path: Path) -> None:
-    if reason := why_no_native():
-        pytest.skip(reason)
-    (tmp_path / "work").mkdir()
-    net = start(shapes.minimal(), machine="native", folder=tmp_path / "work")
-    net["h1"].run(f"echo seen > {tmp_path}/beside; echo 10.0.0.9 h9 >> /etc/hosts; echo > /run/x")
-    assert (tmp_path / "beside").read_text() == "seen\n"
-    assert "h9" not in Path("/etc/hosts").read_text()
-    assert "h9" in net["h2"].run("cat /etc/hosts").output
-    assert not Path("/run/x").exists()
 
 
 def test_the_working_folder_has_its_old_files_and_its_own_path(net: Network) -> None:

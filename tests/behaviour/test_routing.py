@@ -10,7 +10,6 @@ import pytest
 from patience import PATIENCE_S
 
 from wanlab import Host, Network, Port, Process, Router, Topology, link
-from wanlab.errors import CommandError
 
 FRR = Path("/usr/lib/frr/zebra").exists()
 pytestmark = [
@@ -92,7 +91,9 @@ def test_ospf_converges_and_reroutes_at_the_same_instants_each_time(start: Start
     assert "2026-01-01T00:00:13" < first["found"] < "2026-01-01T00:00:25"
     assert first["down"][:19] == first["rerouted"][:19]
     assert [first[way].count("ttl=62") for way in ("short way", "long way", "short again")] == [
-        *(2, 0, 2),
+        2,
+        0,
+        2,
     ]
     assert first["long way"].count("ttl=61") == 2
     assert first["shown"].count("Full/") == 2
@@ -116,10 +117,21 @@ def test_static_routes_and_interfaces_can_be_configured_in_frr(start: Start) -> 
         assert shown.stderr == ""
 
 
-def test_an_error_in_frrs_configuration_is_reported_with_its_line(start: Start) -> None:
-    topology = Topology(nodes=(Router("r1", frr="router ospf\n netwrk 10.0.0.0/8 area 0\n"),))
-    with pytest.raises(CommandError, match=r"netwrk 10\.0\.0\.0/8 area 0"):
-        start(topology)
+def test_lines_that_frr_does_not_know_are_left_out_with_a_warning(start: Start) -> None:
+    frr = "hostname edge\nlog stderr\nip route 10.7.0.0/16 10.0.1.2\n netwrk 10.0.0.0/8 area 0\n"
+    topology = Topology(
+        nodes=(Host("h1", ip="10.0.1.2/24"), Router("r1.dc1", frr=frr)),
+        links=(link("h1", Port("r1.dc1", ip="10.0.1.1/24")),),
+    )
+    net = start(topology)
+    (warning,) = net.warnings
+    assert warning.startswith("frr.conf of r1.dc1: left out line 2: ")
+    assert "log stderr; line 4: " in warning
+    assert "netwrk 10.0.0.0/8 area 0" in warning
+    net.run_for("1s")
+    assert "via 10.0.1.2" in net["r1.dc1"].run("ip route show 10.7.0.0/16").output
+    # FRRouting allows no dots in this name.
+    assert "ip route 10.7" in net.root.run("vtysh -N r1+dc1 -c 'show running-config'").output
 
 
 def test_a_network_with_routing_programs_stops_at_once(start: Start) -> None:

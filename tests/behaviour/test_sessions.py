@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from wanlab import Network, shapes
 from wanlab.errors import CommandError, WanlabError
@@ -84,7 +86,7 @@ def test_a_replay_in_another_folder_has_the_same_output(
         said[process.node] = said.get(process.node, b"") + data
 
     with Network.replay(original[0], folder=tmp_path / "replay", on_output=note) as network:
-        assert network.difference is None
+        assert network.session.difference is None
         assert network.now_ns == 12_000_000_000
         assert network.topology.ports("h1")[0].conditions.delay_ns == 20_000_000
     for node, name in (("h1", "ping"), ("h2", "job"), ("h3", "shell")):
@@ -96,7 +98,7 @@ def test_a_replay_can_go_on_differently(
     original: tuple[Path, list[tuple[int, str, bytes]]],
 ) -> None:
     with Network.replay(original[0], until="3s") as network:
-        ping, job, shell = network.processes
+        ping, job, shell = network.session.processes
         assert [process.is_running for process in (ping, job, shell)] == [True, True, True]
         network.set_link_up("h1", "s1", False)
         before = ping.output
@@ -118,9 +120,9 @@ def test_after_rewinding_to_any_instant_the_rest_of_the_original_repeats(
         original, instants = list(log.said), random.Random(17)
         for _ in range(3):
             time_ns = instants.randrange(12_000_000_000)
-            network.rewind(time_ns)
+            network.session.rewind(time_ns)
             assert network.now_ns == time_ns
-            assert network.difference is None
+            assert network.session.difference is None
             log.said.clear()
             network.run_until(END)
             assert log.said == [said for said in original if said[0] > time_ns]
@@ -130,19 +132,21 @@ def test_a_branch_continues_beside_the_original(tmp_path: Path) -> None:
     with make(tmp_path / "work", session=True) as network:
         ping = network["h1"].start("ping -i 0.2 h2")
         network.run_until("3s")
-        with network.branch() as branch, network.branch(at="1s") as early:
+        with network.session.branch() as branch, network.session.branch(at="1s") as early:
             assert branch.folder != network.folder
             assert (branch.folder / "job.sh").is_file()
             for each in (network, branch, early):
                 each.run_until("6s")
-            assert branch.twin(ping).output == ping.output == early.twin(ping).output
+            assert (
+                branch.session.twin(ping).output == ping.output == early.session.twin(ping).output
+            )
             branch.set_link("h1", "s1", delay="50ms")
             for each in (network, branch):
                 each.run_until("8s")
-            assert branch.twin(ping).output != ping.output
+            assert branch.session.twin(ping).output != ping.output
         late = network["h1"].start("sleep 1")
         with pytest.raises(WanlabError, match="does not run in this branch"):
-            branch.twin(late)
+            branch.session.twin(late)
 
 
 def test_a_process_of_the_future_is_gone_after_a_rewind(tmp_path: Path) -> None:
@@ -150,7 +154,7 @@ def test_a_process_of_the_future_is_gone_after_a_rewind(tmp_path: Path) -> None:
         network.run_until("1s")
         late = network["h1"].start("ping h2")
         network.run_until("2s")
-        network.rewind("500ms")
+        network.session.rewind("500ms")
         assert late.status == -9
         assert network.commands == []
         network.run_until("3s")
@@ -158,13 +162,23 @@ def test_a_process_of_the_future_is_gone_after_a_rewind(tmp_path: Path) -> None:
     assert read(tmp_path / "s-before-rewind-1.wanlab").user_processes() == {late.number}
 
 
+def test_a_rewind_reaches_a_time_before_which_nothing_happened(tmp_path: Path) -> None:
+    with make(tmp_path / "work", session=True) as network:
+        network["h1"].start("sleep 100")
+        network.run_until("6s")
+        network.session.rewind("2s")
+        assert network.now_ns == 2_000_000_000
+        with network.session.branch(at="1s") as branch:
+            assert branch.now_ns == 1_000_000_000
+
+
 def test_an_impossible_rewind_is_refused(tmp_path: Path) -> None:
     with make(tmp_path / "work") as network, pytest.raises(CommandError, match="session=True"):
-        network.rewind("0s")
+        network.session.rewind("0s")
     with make(tmp_path / "work", session=True) as network:
         network.run_until("1s")
         with pytest.raises(CommandError, match="2s is outside this session"):
-            network.rewind("2s")
+            network.session.rewind("2s")
 
 
 def test_a_killed_recorder_leaves_a_session(tmp_path: Path) -> None:
@@ -176,7 +190,7 @@ def test_a_killed_recorder_leaves_a_session(tmp_path: Path) -> None:
     session = read(tmp_path / "killed.wanlab")
     assert session.is_cut
     with Network.replay(session) as network:
-        assert network.difference is None
+        assert network.session.difference is None
         assert 1_000_000_000 < network.now_ns <= 2_000_000_000
 
 
@@ -187,11 +201,12 @@ def test_the_first_difference_is_named_by_instant_and_process(
     shell_output = [
         moment
         for moment in session.moments
-        if isinstance(moment, ReceivedFrame) and "ls; ping" in moment.plain.get("text", "")
+        if isinstance(moment, ReceivedFrame) and "ls; ping" in moment.frame.text
     ]
-    shell_output[0].plain["text"] = "other\r\n"
+    other = structs.replace(shell_output[0].frame, text="other\r\n")
+    object.__setattr__(shell_output[0], "frame", other)
     with Network.replay(session, until="3s") as network:
-        difference = network.difference
+        difference = network.session.difference
     assert difference is not None
     assert difference.at_ns - session.epoch_ns == 2_000_000_000
     assert difference.terminal == "h3: bash --norc -i"
@@ -200,8 +215,7 @@ def test_the_first_difference_is_named_by_instant_and_process(
 
 
 def with_header(session: RecordedSession, **values: Any) -> RecordedSession:
-    session.header.update(values)
-    return session
+    return replace(session, header=structs.replace(session.header, **values))
 
 
 def test_sessions_that_cannot_be_replayed_here_are_refused(
@@ -245,7 +259,7 @@ def test_a_session_is_replayed_on_the_same_kernel_whatever_its_name(
     monkeypatch.setenv("WANLAB_KERNEL", str(find_image().folder))
     session = with_header(read(original[0]), kernel="9.99-of-somebody")
     with Network.replay(session, until="1s") as network:
-        assert network.difference is None
+        assert network.session.difference is None
 
 
 def test_another_version_of_wanlabs_python_is_named(
@@ -265,8 +279,8 @@ def test_a_warm_up_is_the_same_in_a_second_run_and_in_a_branch(tmp_path: Path) -
             ping = network["h1"].start("ping -i 0.1 h2")
             network.run_until("3s")
             until_then = ping.output
-            with network.branch() as branch:
-                branched = branch.twin(ping).output
+            with network.session.branch() as branch:
+                branched = branch.session.twin(ping).output
             network.set_link("h1", "s1", loss=loss)
             network.run_until("6s")
             return until_then, branched, ping.output

@@ -1,5 +1,7 @@
 """Commands from common Linux guides work in a machine, too."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 
 from wanlab import Host, Network, Switch, Topology, link
 from wanlab.labs import student_files
+from wanlab.machine.embedded import find_image
 
 pytestmark = pytest.mark.machine
 
@@ -25,6 +28,19 @@ def output(net: Network, command: str, node: str = "") -> str:
 
 def test_the_machine_has_python(net: Network) -> None:
     assert output(net, "python -c 'print(6 * 7)'") == "42\n"
+
+
+def test_a_kernel_may_lie_below_dev_and_be_named_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below /dev, the machine has its own file system before its first program starts."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        shutil.copytree(find_image().folder, Path(place, "kernel"))
+        (tmp_path / "link").symlink_to(place)
+        monkeypatch.chdir(tmp_path)
+        with Network(Topology(), folder=tmp_path, kernel="link/kernel") as net:
+            assert output(net, "grep -c =y /boot/config-*").strip() != "0"
+            assert output(net, "ls /dev/shm") == ""
 
 
 def test_an_ssh_server_finds_its_folder(net: Network) -> None:
@@ -91,6 +107,18 @@ def test_a_host_whose_gateway_is_unreachable_starts_without_a_default_route(tmp_
         assert ["the gateway 10.9.0.1" in warning for warning in net.warnings] == [True]
         assert net["h1"].run("ip route").output.startswith("10.0.0.0/24 dev h1-eth0")
         assert net["h1"].run("ping -c 1 10.0.0.2").status == 0
+
+
+def test_a_start_command_that_does_not_end_is_a_warning(tmp_path: Path) -> None:
+    nodes = (
+        Host("h1", start_command="while ! test -d /sys/class/net/eth10; do sleep 5; done"),
+        Host("h2", start_command="sleep 100000 &"),
+    )
+    with Network(Topology(nodes=nodes), folder=tmp_path) as net:
+        (warning,) = net.warnings
+        assert warning.startswith("start command of h1: while ! test")
+        assert "had not ended after 60 s and was killed" in warning
+        assert net.root.run("pgrep -xc sleep").output == "1\n"
 
 
 def test_a_start_command_that_fails_is_a_warning(tmp_path: Path) -> None:

@@ -19,8 +19,21 @@ from patience import PATIENCE_S
 pytestmark = [pytest.mark.machine, pytest.mark.costs(6)]
 
 COMMAND = (
-    *(sys.executable, "-m", "wanlab.cli", "exec", "--topo", "single,2", "--node", "h1", "--"),
-    *("ping", "-c", "3000", "-i", "0.02", "h2"),
+    sys.executable,
+    "-m",
+    "wanlab.cli",
+    "exec",
+    "--topo",
+    "single,2",
+    "--node",
+    "h1",
+    "--",
+    "ping",
+    "-c",
+    "3000",
+    "-i",
+    "0.02",
+    "h2",
 )
 
 

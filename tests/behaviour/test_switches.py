@@ -290,7 +290,9 @@ def test_a_switch_and_its_ports_join_a_live_network(start: Start) -> None:
     assert net.root.run("ovs-vsctl list-ports s2").output == "s2-eth1\n"
     net.remove_node("s2")
     assert net.root.run("ovs-vsctl list-br; ovs-vsctl list-ports s1").output.split() == [
-        *("s1", "s1-eth1", "s1-eth2"),
+        "s1",
+        "s1-eth1",
+        "s1-eth2",
     ]
     net.remove_node("c0")
     assert net.root.run("pgrep -f wanlab.controller", check=False).output == ""

@@ -1,5 +1,4 @@
-"""Test delays, rates, queues and wires. On virtual time every figure is exact; on the
-native machine it is as exact as a busy computer allows."""
+"""Test delays, rates, queues and wires. On virtual time every figure is exact."""
 
 from __future__ import annotations
 
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machines import counts_every_byte, need
+from machines import counts_every_byte
 
 from wanlab import Host, Network, Port, Router, Switch, Topology, link, shapes
-from wanlab.machine import MachineKind
 
 pytestmark = pytest.mark.machine
 
@@ -78,24 +76,22 @@ def test_a_sleep_takes_exactly_its_time(start: Start) -> None:
     assert f"{done.seconds:.3f}" == "100.000"
 
 
-def test_packets_are_delayed_on_every_machine(start: Start, machine: MachineKind) -> None:
-    need(machine, "queue netem")
-    net = start(shapes.minimal(delay="10ms"), machine=machine)
+def test_packets_are_delayed(start: Start) -> None:
+    net = start(shapes.minimal(delay="10ms"))
     found = milliseconds(net["h1"].run("ping -c 3 -i 0.2 10.0.0.2").output)[1:]
     assert len(found) == 2
     assert all(39.9 < time_ms < 80 for time_ms in found)
 
 
-def test_hosts_find_each_other_by_name_on_every_machine(start: Start, machine: MachineKind) -> None:
-    net = start(shapes.tree(2, 2), machine=machine)
+def test_hosts_find_each_other_by_name(start: Start) -> None:
+    net = start(shapes.tree(2, 2))
     for node in ("h1", "h2", "h3"):
         assert "0% packet loss" in net[node].run("ping -c 1 -W 2 h4").output
 
 
 @pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_a_rate_is_kept_on_every_machine(start: Start, machine: MachineKind, wire: str) -> None:
-    need(machine, "queue tbf")
-    net = start(shapes.minimal(rate="20Mbps"), machine=machine, wire=wire)
+def test_a_rate_is_kept(start: Start, wire: str) -> None:
+    net = start(shapes.minimal(rate="20Mbps"), wire=wire)
     expected = pytest.approx(20e6 * MSS_BYTES / 1514, rel=0.1)
     rates = []
     # On the real clock, a busy computer can be slower than the link, but never faster.
@@ -106,22 +102,22 @@ def test_a_rate_is_kept_on_every_machine(start: Start, machine: MachineKind, wir
     assert max(rates) == expected
 
 
-def test_offloads_follow_the_wire_on_every_machine(start: Start, machine: MachineKind) -> None:
+def test_offloads_follow_the_wire(start: Start) -> None:
     # Only our own kernel's ports cut what a host sends.
-    for wire, state in (("mtu", "on" if machine == "embedded" else "off"), ("gso", "on")):
-        net = start(shapes.minimal(), machine=machine, wire=wire)
+    for wire, state in (("mtu", "on"), ("gso", "on")):
+        net = start(shapes.minimal(), wire=wire)
         shown = net["h1"].run("ethtool -k h1-eth0 | grep tcp-segmentation-offload").output
         assert shown.split()[-1] == state
         net.stop()
 
 
 def test_a_link_that_is_down_carries_nothing_and_keeps_its_addresses_and_routes(
-    start: Start, machine: MachineKind
+    start: Start,
 ) -> None:
     topology = Topology(
         nodes=(Host("h1", default_route="10.0.0.2"), Host("h2")), links=(link("h1", "h2"),)
     )
-    net = start(topology, machine=machine)
+    net = start(topology)
     net["h1"].run(
         "ip -6 addr add fd00::1/64 dev h1-eth0 nodad; ip route add 10.9.0.0/16 via 10.0.0.7"
     )
@@ -146,24 +142,6 @@ def settle(net: Network) -> None:
         net.run_for("100ms")
         if "tentative" not in net["h1"].run("ip addr").output:
             return
-
-
-def test_a_router_forwards_between_its_networks_on_every_machine(
-    start: Start, machine: MachineKind
-) -> None:
-    topology = Topology(
-        nodes=(
-            Host("h1", ip="10.0.1.2/24", default_route="10.0.1.1"),
-            Host("h2", ip="10.0.2.2/24", default_route="10.0.2.1"),
-            Router("r1"),
-        ),
-        links=(
-            link("h1", Port("r1", ip="10.0.1.1/24")),
-            link(Port("r1", ip="10.0.2.1/24"), "h2"),
-        ),
-    )
-    output = start(topology, machine=machine)["h1"].run("ping -c 2 -i 0.2 h2").output
-    assert output.count("ttl=63") == 2
 
 
 def test_a_router_forwards_between_its_networks(start: Start) -> None:
@@ -233,21 +211,6 @@ def peak_of_queue(net: Network, port: str, duration_s: int) -> int:
     return most
 
 
-@pytest.mark.parametrize("wire", ["mtu", "gso"])
-def test_a_native_wire_without_a_warning_exerts_no_backpressure(start: Start, wire: str) -> None:
-    """A megabyte waits in the switch; with backpressure, only two super-packets would."""
-    need("native", "queue tbf")
-    limit = 1_000_000
-    net = start(shapes.single(2), machine="native", wire=wire, sysctls=LARGE_BUFFERS)
-    if any("push" in warning for warning in net.warnings):
-        pytest.skip(net.warnings[0])
-    net.root.run(f"tc qdisc add dev s1-eth2 root tbf rate 50mbit burst 25000 limit {limit}")
-    net["h2"].start("iperf3 -s")
-    net.run_for("200ms")
-    net["h1"].start("iperf3 -c 10.0.0.2 -t 6 -C reno")
-    assert peak_of_queue(net, "s1-eth2", 1) > 0.9 * limit
-
-
 LARGE_BUFFERS = {
     "net.ipv4.tcp_rmem": "10240 87380 50000000",
     "net.ipv4.tcp_wmem": "10240 87380 50000000",
@@ -309,10 +272,10 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
 """
 
 
-def test_stop_commands_are_run_when_the_network_ends(tmp_path: Path, machine: MachineKind) -> None:
+def test_stop_commands_are_run_when_the_network_ends(tmp_path: Path) -> None:
     topology = shapes.minimal()
     host = replace(topology.node("h1"), stop_command="echo bye > said")
     others = tuple(node for node in topology.nodes if node.name != "h1")
-    with Network(replace(topology, nodes=(host, *others)), machine=machine, folder=tmp_path):
+    with Network(replace(topology, nodes=(host, *others)), folder=tmp_path):
         pass
     assert (tmp_path / "said").read_text() == "bye\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -172,7 +171,7 @@ def test_measurements_before_the_machine_died_are_kept(start: Callable[..., Netw
         sampling.sample()  # the agent has sent everything by now
         machine = net.machine
         assert isinstance(machine, EmbeddedMachine)
-        machine._kernel.signal(signal.SIGKILL)
+        machine._kernel.kill()
         net.run_for("1s")
     assert capture.file.stat().st_size > 6 * 98
     times_ns = sampling.tables()["port"].distinct("time_ns")

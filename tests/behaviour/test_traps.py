@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from machines import needs_another_mode, other_mode
 
 from wanlab import Network, shapes
 
@@ -64,8 +65,19 @@ print([way() - first for way in (read, read, call, read)])
 # The coarse clock and time() do not count as readings, but as calls.
 print([(time.clock_gettime_ns(6), libc.time(None)) and read() - first for _ in range(3)])
 """
+# Other processes and debuggers see a program's code as it is in its file.
+READS_ITS_CODE = """
+import ctypes, os
+for _ in range(5):
+    os.getppid()
+address = ctypes.cast(ctypes.CDLL(None).getppid, ctypes.c_void_p).value
+with open("/proc/self/mem", "rb", buffering=0) as memory:
+    memory.seek(address)
+    print(b"\\x0f\\x05\\xc3" in memory.read(16))
+"""
 PROGRAMS = "for number in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait"
-SOURCE = Path(__file__).with_name("faults.c")
+FOLDER = Path(__file__).parent
+needs_a_compiler = pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here")
 
 
 def python(program: str) -> list[str]:
@@ -75,8 +87,14 @@ def python(program: str) -> list[str]:
 def test_reading_the_clock_needs_no_system_call(start: Start) -> None:
     net = start(shapes.minimal())
     assert net["h1"].run(python(WITHOUT_CALLS)).output.splitlines() == [
-        *("0 1", "1 1", "7 1", "5 0", "6 0"),
-        *("True", "0 True", "-1 1"),
+        "0 1",
+        "1 1",
+        "7 1",
+        "5 0",
+        "6 0",
+        "True",
+        "0 True",
+        "-1 1",
     ]
 
 
@@ -99,15 +117,59 @@ def test_host_processes_of_ended_programs_are_reused(start: Start) -> None:
     assert kept == _descendants(os.getpid())
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler here")
+@needs_a_compiler
 def test_page_faults_look_as_on_the_computer(tmp_path: Path, start: Start) -> None:
-    program = tmp_path / "faults"
-    subprocess.run(["gcc", "-O1", "-w", "-o", program, SOURCE], check=True)
+    program = compiled("faults.c", tmp_path)
     expected = subprocess.run(
         [program], check=True, cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
     net = start(shapes.minimal())
     assert net["h1"].run([str(program)]).output == expected.stdout
+
+
+@pytest.fixture(params=["ptrace", pytest.param(other_mode(), marks=needs_another_mode)])
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANLAB_TRAPS", request.param)
+
+
+@needs_a_compiler
+@pytest.mark.usefixtures("mode")
+def test_system_calls_are_as_on_the_computer(tmp_path: Path, start: Start) -> None:
+    """Jumps behind them, code mapped twice, moved or changed, signals, flags, low addresses."""
+    program = compiled("call_sites.c", tmp_path)
+    folder = tmp_path / "native"
+    folder.mkdir()
+    expected = subprocess.run([program], check=True, cwd=folder, stdout=subprocess.PIPE, text=True)
+    net = start(shapes.minimal())
+    assert net["h1"].run([str(program)]).output == expected.stdout
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace here")
+@pytest.mark.usefixtures("mode")
+def test_programs_that_are_traced_run_as_they_are(start: Start) -> None:
+    net = start(shapes.minimal())
+    program = "import os; [os.getppid() for _ in range(3)]"
+    shown = net["h1"].run(["strace", "-e", "getppid", *python(program)]).stderr
+    assert shown.count("getppid()") == 3
+    code = net["h1"].run(python(READS_ITS_CODE)).output
+    assert code == "True\n"
+
+
+@needs_a_compiler
+@pytest.mark.costs(2)
+def test_a_program_can_use_more_pages_than_the_computer_allows_mappings(
+    tmp_path: Path, start: Start
+) -> None:
+    """Each page is a mapping of the computer's; vm.max_map_count is 65,530 by default."""
+    program = compiled("random_touch.c", tmp_path)
+    net = start(shapes.minimal())
+    assert net["h1"].run([str(program), "300"]).output == "76800 of 76800 pages, child 7\n"
+
+
+def compiled(source: str, folder: Path) -> Path:
+    program = folder / source.removesuffix(".c")
+    subprocess.run(["gcc", "-O1", "-w", "-o", program, FOLDER / source], check=True)
+    return program
 
 
 def _descendants(ancestor: int) -> set[int]:

@@ -11,7 +11,7 @@ import pytest
 from _captured import packets
 
 from wanlab import Capture, Network, Sampling, Topology, link, shapes
-from wanlab.errors import RequirementError, TopologyError
+from wanlab.errors import TopologyError
 from wanlab.measure import traffic
 from wanlab.measure.traffic import Datagrams, FlowResults
 from wanlab.plan import plan_script
@@ -209,8 +209,3 @@ def test_the_printed_plan_has_the_same_effect_by_hand(start: Start) -> None:
     assert " 0% packet loss" in said
     assert net.now_ns - began_ns > 2.8e9
     assert "delay 50ms" in net.root.run("tc qdisc show dev s1-eth2").output
-
-
-def test_the_native_machine_refuses_traces() -> None:
-    with pytest.raises(RequirementError, match="cannot deliver by a trace"):
-        Network(behind_a_trace(trace="1"), machine="native")

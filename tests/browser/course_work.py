@@ -1,26 +1,25 @@
-"""A student who goes through a unit of the course in the page, step by step.
+"""A student who goes through a unit of the course in the page, led only by the lesson's player.
 
-Steps on the canvas are done with the lesson's *Do*. Commands are typed by hand into the terminal that
-the step names, or with the lesson's *Type*: by turns, so that both are tried. A step counts once the
-lesson shows it as done. What a student has to find out (the solution of an exercise or a problem) is
-typed by hand.
+All that the student knows is what the player shows: the step that comes next, the terminal that it
+names, the lines to type, when to press Ctrl-C or Enter, and *Next* once a card is done. Steps on the
+canvas are done with the player's button. Commands are typed by hand or with *Type*, by turns, so that
+both are tried. What a student has to find out (the solution of an exercise or a problem) is typed by
+hand.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from playwright.sync_api import Error, expect
 from student import Student
 
 from wanlab.labs.unit import CLIENT, GUI, MININET, Step, Unit
-from wanlab.web import canvas_steps
 
 LONGEST_S = 1800.0
 TICK_S = 300.0
@@ -40,24 +39,75 @@ class StuckError(Exception):
     """A step that a student cannot do."""
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A step as the player shows it."""
+
+    n: int
+    kind: str
+    places: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    waits_for_enter: bool = False
+    keeps_running: bool = False
+    for_s: float | None = None
+    ends: str = ""
+
+    @property
+    def commands(self) -> list[str]:
+        """The lines that are typed together: several lines may be one command."""
+        return Step(0, "", (), self.lines).commands
+
+
 @dataclass
 class Walk:
     """The result of doing a unit."""
 
-    done: list[int] = field(default_factory=list)
+    done: int = 0
+    steps: int = 0
+    """How many steps the player counts."""
     missed: list[str] = field(default_factory=list)
     """The steps that could not be done, and why."""
-    unoffered: list[int] = field(default_factory=list)
-    """The steps with a command for which the lesson has no *Type* button."""
+    cards: int = 0
+    """How many cards the player has shown."""
     points: float = 0.0
     of: float = 0.0
     lost: list[str] = field(default_factory=list)
     """The checks that failed."""
+    following: str = ""
+    """The lesson that the player offers at the end."""
 
 
-def _section(step: Step) -> str:
-    """Return the section of the manual that a step belongs to: "3.1" of "3.1/2"."""
-    return step.at.partition("/")[0]
+def shown_step(row: Any) -> Shown:
+    """Read a step from the player."""
+    text = str(row.locator(".player-what").inner_text())
+    places = re.search(r"terminals? of (.+?)(?::|,? which|, one right|\.|$)", text)
+    names = re.split(r", | and ", places[1]) if places else []
+    if "Mininet's prompt" in text:
+        names = [MININET]
+    after = re.search(r"Press Ctrl-C after ([\d.]+) (s|min)", text)
+    return Shown(
+        n=int(row.get_attribute("data-step")),
+        kind=row.get_attribute("data-kind"),
+        places=tuple(name.removeprefix("the ") for name in names),
+        lines=tuple(row.locator(".player-line").all_inner_texts()),
+        waits_for_enter="Do not press Enter yet" in text,
+        keeps_running="Leave it running" in text,
+        for_s=float(after[1]) * (60 if after[2] == "min" else 1) if after else None,
+        ends="".join(row.locator(".player-what > p > code").all_inner_texts()),
+    )
+
+
+def as_shown(step: Step) -> Shown:
+    """Return a step of a solution, which the player does not show."""
+    return Shown(
+        n=step.n,
+        kind="enter" if step.enter else "stop" if step.stops else "type",
+        places=step.where,
+        lines=step.lines,
+        waits_for_enter=step.waits_for_enter,
+        keeps_running=bool(step.starts),
+        for_s=None if step.for_ns is None else step.for_ns / 1e9,
+    )
 
 
 class CourseWork:
@@ -68,7 +118,6 @@ class CourseWork:
         student: Student,
         unit: Unit,
         *,
-        progress: Path,
         speed: str = "as fast as possible",
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -77,48 +126,73 @@ class CourseWork:
         self._page = student.page
         self._page.set_default_timeout(1000 * TICK_S)
         self._unit = unit
-        self._progress = progress
         self._speed = speed
         self._say = say
-        self._lesson: Any = None
-        self._started: dict[str, list[str]] = {}
-        """The terminals of each running command, by its name."""
-        self._typed: dict[int, str] = {}
-        """The terminal in which a step's line waits for Enter, by step."""
-        self._waiting: dict[int, Step] = {}
-        """The steps whose lines wait for Enter."""
+        self._player = self._page.get_by_role("region", name="Steps")
+        self._running: dict[str, list[str]] = {}
+        """The terminals of each command that was left running, by its line."""
+        self._waiting: dict[str, tuple[str, float | None]] = {}
+        """The terminal in which a line waits for Enter, and its for_s, by place."""
+        self._missed: set[int] = set()
 
     def do_all(self, solution: Sequence[Step] = ()) -> Walk:
-        """Start the unit, perform its steps and those of a solution, and check."""
+        """Start the unit, do what the player shows, then a solution, and check."""
         try:
-            self._lesson = self._student.starts_lesson(f"{self._unit.heading.split(':')[0]}:")
+            self._student.starts_lesson(f"{self._unit.heading.split(':')[0]}:")
         except Error as problem:
             self._miss("Start", problem)
             return self.walk
-        self._waiting = {step.n: step for step in self._unit.steps if step.waits_for_enter}
         self._student.picture("started")
-        steps = list(filter(canvas_steps.can_be_done, self._unit.steps))
-        for step, following in zip(steps, [*steps[1:], None], strict=True):
-            self._attempt(step, self._perform)
-            if following is None or _section(step) != _section(following):
-                self._student.picture(f"section {_section(step)}")
-        self._waiting = {step.n: step for step in solution if step.waits_for_enter}
-        for step in solution:
-            self._attempt(step, self._solve)
+        self._follow()
+        self._follow_solution(solution)
         if self._unit.check:
             try:
                 self._check()
             except (Error, AssertionError) as problem:
                 self._miss("Check", problem)
+        bar = self._player.locator(".player-head progress")
+        self.walk.done, self.walk.steps = (
+            int(bar.get_attribute("value")),
+            int(bar.get_attribute("max")),
+        )
+        offered = self._player.get_by_role("button", name=re.compile("^Next: "))
+        self.walk.following = str(offered.inner_text()) if offered.count() else ""
         return self.walk
 
-    def _attempt(self, step: Step, act: Callable[[Step], None]) -> None:
+    def _follow(self) -> None:
+        """Do the step that comes next, or turn to the next card, until the last card is done."""
+        self.walk.cards = 1
+        while True:
+            row = self._player.locator('.player-step[aria-current="step"]')
+            if row.count():
+                step = shown_step(row)
+                if step.n not in self._missed:
+                    self._attempt(step, self._perform)
+                    continue
+            following = self._player.get_by_role("button", name="Next steps", exact=True)
+            if not following.is_enabled():
+                return
+            self._student.picture(str(self._player.get_by_role("heading").first.inner_text()))
+            self.walk.cards += 1
+            following.click()
+            count = f"{self.walk.cards} /"
+            expect(self._player.locator(".player-foot")).to_contain_text(count)
+
+    def _follow_solution(self, solution: Sequence[Step]) -> None:
+        for step in solution:
+            if step.where == (GUI,):
+                self._attempt(as_shown(step), partial(self._do_drawn, step))
+            else:
+                self._attempt(as_shown(step), self._solve)
+
+    def _attempt(self, step: Shown, act: Callable[[Shown], None]) -> None:
         began = time.monotonic()
-        text = step.text.splitlines()[0] if step.text else ""
+        text = step.lines[0] if step.lines else step.kind
         try:
             act(step)
         except (StuckError, Error, AssertionError, KeyError) as problem:
-            self._miss(f"{step.title}, {text}", problem)
+            self._missed.add(step.n)
+            self._miss(f"step {step.n}, {text}", problem)
         else:
             self._say(f"  {step.n:3} {text[:90]} ({time.monotonic() - began:.1f} s)")
 
@@ -135,63 +209,99 @@ class CourseWork:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def _perform(self, step: Step) -> None:
-        """Perform a step of the lesson, and wait until it is marked as done."""
-        if step.where == (GUI,):
-            before = self._page.locator(".dock [role=tab]").evaluate_all(PANELS)
-            self._lesson.locator(f'.row[data-step="{step.n}"]').get_by_role("button").click()
-            self._wait_for_tick(step, ())
-            if "terminal" in step.do:
-                # Otherwise it would come to the front while the next command is typed elsewhere.
-                self._page.wait_for_function(HAS_NEW_IN_FRONT, arg=before)
-            if "run" in step.do or "terminal" in step.do:
-                self._begins_to_run()
-        elif step.waits_for_enter:
-            self._typed[step.n] = self._type_by_hand(step)[0]
-            return  # it is done once Enter is pressed
-        else:
-            terminals = self._act(step, by_hand=step.n % 2 == 0)
-            self._wait_for_tick(step, terminals)
-            if step.enter:
-                self._wait_for_prompts(terminals)
-        self.walk.done += [step.n, *step.enter]
+    def _row(self, n: int) -> Any:
+        return self._player.locator(f'.player-step[data-step="{n}"]')
 
-    def _solve(self, step: Step) -> None:
-        """Perform a step that the lesson does not show."""
-        if step.where == (GUI,):
-            self._do_by_hand(step)
+    def _perform(self, step: Shown) -> None:
+        """Perform a step of the player, and wait until it is marked as done."""
+        by_hand = step.n % 2 == 0
+        if step.kind == "canvas":
+            self._perform_on_canvas(step)
         elif step.waits_for_enter:
-            self._typed[step.n] = self._type_by_hand(step)[0]
+            self._type_waiting_lines(step)
         else:
-            terminals = self._act(step, by_hand=True)
-            if not step.starts:
+            terminals = self._act(step, by_hand=by_hand)
+            self._wait_for_tick([step.n], terminals)
+            if step.kind == "enter":
                 self._wait_for_prompts(terminals)
 
-    def _act(self, step: Step, *, by_hand: bool) -> list[str]:
+    def _perform_on_canvas(self, step: Shown) -> None:
+        text = str(self._row(step.n).inner_text())
+        before = self._page.locator(".dock [role=tab]").evaluate_all(PANELS)
+        self._row(step.n).get_by_role("button", name="for me").click()
+        self._wait_for_tick([step.n], ())
+        opens = "Open a terminal" in text or "Open terminals" in text
+        if opens:
+            # Otherwise it would come to the front while the next command is typed elsewhere.
+            self._page.wait_for_function(HAS_NEW_IN_FRONT, arg=before)
+        if opens or "Press Run" in text:
+            self._begins_to_run()
+
+    def _type_waiting_lines(self, first: Shown) -> None:
+        """Type all highlighted lines that wait for Enter, and then do as the last step says."""
+        rows = self._player.locator(".player-step.is-current")
+        steps = [shown_step(row) for row in rows.all()]
+        numbers = [step.n for step in steps]
+        for step in steps:
+            if step.waits_for_enter:
+                terminal = self._type_by_hand(step)[0]
+                self._waiting[step.places[0]] = (terminal, step.for_s)
+                continue
+            terminals = self._act(step, by_hand=first.n % 4 == 0)
+            self._wait_for_tick(numbers, terminals)
+            self._wait_for_prompts(terminals)
+
+    def _solve(self, step: Shown) -> None:
+        """Perform a step that the player does not show."""
+        if step.waits_for_enter:
+            self._waiting[step.places[0]] = (self._type_by_hand(step)[0], step.for_s)
+            return
+        terminals = self._act(step, by_hand=True)
+        if not step.keeps_running:
+            self._wait_for_prompts(terminals)
+
+    def _act(self, step: Shown, *, by_hand: bool) -> list[str]:
         """Type, press Enter or Ctrl-C; return the terminals in which this was done."""
-        if step.enter:
-            return self._press_enter(step)
-        if step.stops:
-            terminals = self._started.pop(step.stops)
-            for terminal in terminals:
-                self._bring_to_front(terminal)
-                self._student.presses("Control+C")
-            return terminals
-        if step.ends:
-            return self._started.pop(step.ends)
+        if step.kind == "enter":
+            return self._press_enter(step, by_hand=by_hand)
+        if step.kind == "stop":
+            return self._stop(step, by_hand=by_hand)
+        if step.kind == "wait":
+            return self._running.pop(step.ends)
         before_s = self._clock_s()
         terminals = self._type_by_hand(step) if by_hand else self._type_with_button(step)
-        if step.starts:
-            self._started[step.starts] = terminals
-        if step.for_ns is not None:
-            self._let_run(terminals, before_s + step.for_ns / 1e9)
+        if step.keeps_running:
+            self._running[step.lines[-1]] = terminals
+        if step.for_s is not None:
+            self._let_run(terminals, before_s + step.for_s)
         return terminals
 
-    def _wait_for_tick(self, step: Step, terminals: Sequence[str]) -> None:
-        """Wait until a step is done, while its terminals are busy, and answer questions."""
-        steps = {step.n, *step.enter}
+    def _stop(self, step: Shown, *, by_hand: bool) -> list[str]:
+        """Press Ctrl-C where a command was left running, or let the player do so."""
+        terminals = self._terminals_running(step)
+        if not by_hand:
+            self._row(step.n).get_by_role("button", name="for me").click()
+            return terminals
+        for terminal in terminals:
+            self._bring_to_front(terminal)
+            self._student.presses("Control+C")
+        return terminals
+
+    def _terminals_running(self, step: Shown) -> list[str]:
+        """Return the busy terminals of a step's places; those of its command are known."""
+        known = self._running.get(step.ends, [])
+        of_places = [
+            str(tab.get_attribute("aria-controls"))
+            for place in step.places
+            for tab in self._tabs(place).all()
+            if tab.get_attribute("title") == "busy"
+        ]
+        return [terminal for terminal in known if terminal in of_places] or of_places
+
+    def _wait_for_tick(self, numbers: Sequence[int], terminals: Sequence[str]) -> None:
+        """Wait until steps are marked as done, while terminals are busy, and answer questions."""
         last_busy = began = time.monotonic()
-        while not steps <= self._done():
+        while not all("is-done" in self._row(n).get_attribute("class") for n in numbers):
             self._answer_questions()
             now = time.monotonic()
             if any(self._is_busy(terminal) for terminal in terminals):
@@ -200,13 +310,6 @@ class CourseWork:
                 shown = " / ".join(map(self._screen, terminals))
                 raise StuckError(f"not marked as done. {shown[-300:]}")
             self._page.wait_for_timeout(LOOK_MS)
-
-    def _done(self) -> set[int]:
-        try:
-            progress = json.loads(self._progress.read_bytes())
-        except FileNotFoundError:
-            return set()
-        return set(progress.get(self._unit.name, {}).get("steps", ()))
 
     def _answer_questions(self) -> None:
         dialog = self._page.locator("dialog[open]").first
@@ -224,9 +327,9 @@ class CourseWork:
 
     # -- typing -----------------------------------------------------------------------------------
 
-    def _type_by_hand(self, step: Step) -> list[str]:
+    def _type_by_hand(self, step: Shown) -> list[str]:
         """Type the lines of a step into its terminals; return these."""
-        terminals = [self._terminal(name) for name in step.where]
+        terminals = [self._terminal(name) for name in step.places]
         for line in step.commands:
             for terminal in terminals:
                 self._bring_to_front(terminal)
@@ -237,40 +340,35 @@ class CourseWork:
                         self._student.presses("Enter")
         return terminals
 
-    def _type_with_button(self, step: Step) -> list[str]:
-        """Click *Type* for each line; where there is no such button, type by hand."""
-        rows = [self._rows(step, line) for line in step.commands]
-        if not all(row.count() >= len(step.where) for row in rows):
-            self.walk.unoffered.append(step.n)
-            return self._type_by_hand(step)
-        terminals: list[str] = []
-        for row in rows:
-            terminals = [self._terminal(name) for name in step.where]
-            for number, terminal in enumerate(terminals):
-                self._bring_to_front(terminal)  # a command goes to the free terminal in front
-                self._wait_for_prompt(terminal)
-                row.nth(number).get_by_role("button").click()
+    def _type_with_button(self, step: Shown) -> list[str]:
+        """Click *Type*: the lines appear in terminals that wait for a command."""
+        terminals = [self._terminal(name) for name in step.places]
+        for terminal in terminals:
+            self._bring_to_front(terminal)
+            self._wait_for_prompt(terminal)
+        self._row(step.n).get_by_role("button", name="Type for me").click()
         return terminals
 
-    def _rows(self, step: Step, line: str) -> Any:
-        wanted = re.compile(rf"[$>]\s+{re.escape(line)}\s*Type$")
-        return self._lesson.locator(f'.row[data-step-of="{step.n}"]').filter(has_text=wanted)
-
-    def _press_enter(self, step: Step) -> list[str]:
-        """Press Enter in several terminals at the same instant, with *Type in several*."""
-        waiting = {number: self._typed.pop(number) for number in step.enter}
+    def _press_enter(self, step: Shown, *, by_hand: bool) -> list[str]:
+        """Press Enter in several terminals at the same instant."""
+        waiting = {place: self._waiting.pop(place) for place in step.places}
         before_s = self._clock_s()
+        if by_hand or not self._row(step.n).count():
+            self._type_in_several(step.places)
+        else:
+            self._row(step.n).get_by_role("button", name="Enter for me").click()
+        for terminal, for_s in waiting.values():
+            if for_s is not None:
+                self._let_run([terminal], before_s + for_s)
+        return [terminal for terminal, _ in waiting.values()]
+
+    def _type_in_several(self, places: Sequence[str]) -> None:
         self._page.get_by_role("button", name="Type in several").click()
         form = self._page.get_by_role("form", name="Type into several terminals")
-        names = {name for number in waiting for name in self._waiting[number].where}
         for box in form.locator("label.check").all():
-            box.get_by_role("checkbox").set_checked(box.inner_text().strip() in names)
-        form.get_by_role("button", name=f"Enter in {len(names)}").click()
+            box.get_by_role("checkbox").set_checked(box.inner_text().strip() in places)
+        form.get_by_role("button", name=f"Enter in {len(places)}").click()
         self._page.get_by_role("button", name="Type in several").click()
-        for number, terminal in waiting.items():
-            if (for_ns := self._waiting[number].for_ns) is not None:
-                self._let_run([terminal], before_s + for_ns / 1e9)
-        return list(waiting.values())
 
     def _let_run(self, terminals: Sequence[str], until_s: float) -> None:
         """Press Ctrl-C once the network's clock has reached a time, unless the command has ended."""
@@ -361,7 +459,7 @@ class CourseWork:
 
     # -- without the lesson -----------------------------------------------------------------------
 
-    def _do_by_hand(self, step: Step) -> None:
+    def _do_drawn(self, step: Step, _: Shown) -> None:
         """Draw, set preferences, save and run as a solution says, without the lesson's buttons."""
         for word, argument in step.do.items():
             if word == "draw":

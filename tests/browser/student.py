@@ -116,8 +116,9 @@ class Student:
 
     def draws_again(self) -> None:
         """Wait until the page has been redrawn, which is when the canvas gets its new size."""
-        self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        self.page.wait_for_function(
+            "() => new Promise((draw) => requestAnimationFrame(draw))"
+            ".then(() => new Promise((draw) => requestAnimationFrame(draw)))"
         )
 
     def boxes(self, selector: str) -> list[dict[str, float]]:
@@ -272,11 +273,21 @@ class Student:
         return bool(self.page.get_by_role("button", name="Stop", exact=True).is_enabled())
 
     def closes_terminals(self) -> None:
-        """Close all tabs with terminals and files."""
+        """Close all tabs with terminals and files, and end the programs that run in them."""
         self.shows("Terminals")
         closing = self.page.locator(".tab-close")
-        while closing.count():
+        ending = self.page.get_by_role("dialog").get_by_role("button", name="End it")
+        while count := closing.count():
             closing.first.click()
+            self.page.wait_for_function(
+                "(count) => document.querySelectorAll('.tab-close').length < count"
+                " || document.querySelector('dialog[open]')",
+                arg=count,
+            )
+            if ending.count():
+                ending.click()
+                ending.wait_for(state="hidden")
+                expect(closing).to_have_count(count - 1)
 
     def runs(self) -> None:
         self.page.get_by_role("button", name="Run", exact=True).click()

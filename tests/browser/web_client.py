@@ -292,20 +292,24 @@ class WebClient(SocketClient):
 class Terminal(SocketClient):
     """A view of a terminal; output is acknowledged unless `acknowledges` is False."""
 
-    def __init__(self, server: Visitor, name: str, *, acknowledges: bool = True) -> None:
+    def __init__(
+        self, server: Visitor, name: str, *, acknowledges: bool = True, page: str = ""
+    ) -> None:
         self.name = name
         self.shown = b""
         self.history_bytes = 0
         """How much of the output was printed before this view was opened."""
+        self.received_keys = 0
+        """How many bytes of the page's keys the server has received."""
         self.has_ended = False
         self._acknowledges = acknowledges
-        super().__init__(server, f"/api/terminals/{name}")
+        super().__init__(server, f"/api/terminals/{name}" + (f"?page={page}" if page else ""))
 
     def _read(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             for data in self._socket:
                 if isinstance(data, str):
-                    self.history_bytes = json.loads(data)["history"]
+                    self._take(json.loads(data))
                     continue
                 self._wait_for_delivery()
                 with self._changed:
@@ -316,6 +320,17 @@ class Terminal(SocketClient):
         with self._changed:
             self.has_ended = True
             self._changed.notify_all()
+
+    def _take(self, message: Message) -> None:
+        with self._changed:
+            self.history_bytes = message.get("history", self.history_bytes)
+            self.received_keys = message["keys"]
+            self._changed.notify_all()
+
+    def until_received(self, count: int) -> None:
+        """Wait until the server has received this many bytes of keys."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.received_keys == count, PATIENCE_S)
 
     def type(self, keys: str) -> None:
         self._socket.send(keys.encode())

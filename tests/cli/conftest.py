@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ class Wanlab:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._started: list[subprocess.Popen[bytes]] = []
         forks.start_server()
         self._others = children(os.getpid())
 
@@ -42,7 +44,7 @@ class Wanlab:
         **options: Any,
     ) -> subprocess.Popen[bytes]:
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return forks.start(
+        process = forks.start(
             *arguments,
             cwd=self.folder,
             # The terminal that the tests run in may have another width.
@@ -50,6 +52,8 @@ class Wanlab:
             start_new_session=True,
             **{**pipes, **options},
         )
+        self._started.append(process)
+        return process
 
     def end(self, process: subprocess.Popen[bytes], input: bytes | None = None) -> Ran:
         try:
@@ -62,6 +66,17 @@ class Wanlab:
         while (left := self._left_behind()) and time.monotonic() < give_up:
             time.sleep(0.01)
         return Ran(process.returncode, output or b"", (errors or b"").decode(), left)
+
+    def end_all(self) -> None:
+        """Kill what a failed test has left running: it would make a later test fail, too."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    with suppress(BrokenPipeError):
+                        stream.close()
 
     def _left_behind(self) -> list[str]:
         """Return the processes left behind, without those of other tests, such as a browser."""
@@ -100,5 +115,7 @@ def wanlab(tmp_path: Path) -> Iterator[Wanlab]:
     set_child_subreaper = 36
     libc = ctypes.CDLL(None)
     assert libc.prctl(set_child_subreaper, 1) == 0
-    yield Wanlab(tmp_path)
+    wanlab = Wanlab(tmp_path)
+    yield wanlab
+    wanlab.end_all()
     libc.prctl(set_child_subreaper, 0)

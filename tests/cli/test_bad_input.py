@@ -66,7 +66,7 @@ CASES = {
     "plan many.yaml": MANY_TOLD,
     "exec --topo many.yaml -- true": MANY_TOLD,
     "plan list.mn": "wanlab: list.mn: a list is not a mapping of fields\n",
-    "plan empty.mn": "wanlab: empty.mn: line 1, column 1: this is not JSON: expecting value\n",
+    "plan empty.mn": "wanlab: empty.mn: the file is empty (save the drawing again)\n",
     "plan binary.mn": "wanlab: binary.mn: byte 0: this is not UTF-8 text (is it a topology?)\n",
     "plan broken.yaml": "wanlab: broken.yaml: line 2, column 1: cannot read this YAML: ",
     "plan missing.mn": "wanlab: cannot read missing.mn: No such file or directory\n",

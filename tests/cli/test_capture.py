@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wanlab import shapes
+from wanlab import Host, Topology, shapes
 from wanlab.cli.capture import ports_at
 from wanlab.errors import WanlabError
 
@@ -48,6 +48,13 @@ def test_the_error_for_an_unknown_place_names_the_nearest_one() -> None:
         ports_at(shapes.minimal(), ["s1-eth9"])
 
 
+def test_a_place_without_ports_is_named_as_such() -> None:
+    with pytest.raises(WanlabError, match="h1 has no ports to capture at"):
+        ports_at(Topology(nodes=(Host("h1"),)), ["h1"])
+    with pytest.raises(WanlabError, match="there are none"):
+        ports_at(Topology(nodes=(Host("h1"),)), ["h2"])
+
+
 @pytest.mark.machine
 def test_packets_of_a_command_go_to_a_file(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab("capture", "--topo", "single,2", "--at", "s1-eth1", "-w", "out.pcapng", *PING)
@@ -62,7 +69,18 @@ def test_packets_of_a_command_go_to_a_file(wanlab: Any, tmp_path: Path) -> None:
 @pytest.mark.machine
 def test_standard_output_holds_packets_only(wanlab: Any) -> None:
     ran = wanlab(
-        *("capture", "--topo", "single,2", "-i", "h1", "-w", "-", "-s", "60", "-c", "3", "icmp"),
+        "capture",
+        "--topo",
+        "single,2",
+        "-i",
+        "h1",
+        "-w",
+        "-",
+        "-s",
+        "60",
+        "-c",
+        "3",
+        "icmp",
         *PING,
     )
     assert ran.status == 0, ran.errors
@@ -74,7 +92,7 @@ def test_standard_output_holds_packets_only(wanlab: Any) -> None:
 @pytest.mark.machine
 def test_wireshark_may_be_closed_at_any_time(wanlab: Any) -> None:
     process = wanlab.start(
-        *("capture", "--topo", "single,2", "--at", "h1", "-w", "-"), *PING, stdin=subprocess.DEVNULL
+        "capture", "--topo", "single,2", "--at", "h1", "-w", "-", *PING, stdin=subprocess.DEVNULL
     )
     process.stdout.close()
     process.stdout = None

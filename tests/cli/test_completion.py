@@ -89,7 +89,7 @@ def shells(tmp_path: Path) -> Shells:
         (["mn", "--topo", "to"], ["torus"]),
         (["mn", "--switch", "lx"], ["lxbr"]),
         (["mn", "--clock", ""], ["virtual", "real"]),
-        (["python", "--machine", "n"], ["native"]),
+        (["python", "--pace", "r"], ["real"]),
         (["exec", "--topo", "no,such", "--node", ""], []),
     ],
 )  # fmt: skip

@@ -99,3 +99,15 @@ def test_a_program_inside_opens_a_result(
     assert (ran.output, ran.stderr) == ("", "")
     wait_for(kept[0])
     assert opened.read_text() == str(result)
+
+
+def test_a_program_cannot_fill_the_desktop(
+    tmp_path: Path, opened: Path, result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desktop, "MAX_OPENED", 2)
+    desktop_opener = on_a_desktop(tmp_path)
+    reasons = []
+    for _ in range(3):
+        reasons.append(desktop_opener.show(str(result)))
+        wait_for(desktop_opener)  # the fake program cannot run twice at once
+    assert reasons == ["", "", "2 files have been opened already"]

@@ -15,16 +15,16 @@ def test_the_doctor_prints_a_line_for_each_finding(wanlab: Wanlab) -> None:
     ran = wanlab("doctor")
     lines = ran.output.decode().splitlines()
     assert ran.status == 0
-    assert "The embedded machine (the default): can run" in lines
+    assert "The machine: can run" in lines
     names = [line.split()[1] for line in lines if line.startswith("  ")]
-    for name in ("bash", "tc", "kernel", "memory", "ptrace", "boot", "namespaces"):
+    for name in ("bash", "tc", "kernel", "memory", "ptrace", "boot"):
         assert name in names
     assert all("->" in line for line in lines if line.startswith(("  missing", "  absent")))
 
 
 def test_the_doctor_prints_json_for_programs(wanlab: Wanlab) -> None:
     report = json.loads(wanlab("doctor", "--json").output)
-    assert report["can_run"]["embedded"] is True
+    assert report["can_run"] is True
     found = {(it["area"], it["name"]): it for it in report["findings"]}
     assert found["embedded", "boot"]["is_there"]
     assert found["programs", "tc"]["is_needed"]
@@ -54,16 +54,3 @@ def test_a_dry_run_of_clean_removes_nothing(wanlab: Wanlab, tmp_path: Path) -> N
     done = wanlab("clean", environment=environment)
     assert done.output.decode().startswith(f"removed: {left}")
     assert not left.exists()
-
-
-def test_exec_runs_on_the_native_machine(wanlab: Wanlab) -> None:
-    ran = wanlab("exec", "--machine", "native", "--", "sh", "-c", "hostname; exit 3")
-    if "namespaces" in ran.errors:
-        pytest.skip(ran.errors)
-    assert (ran.status, ran.output) == (3, b"wanlab\n")
-
-
-def test_exec_does_not_know_other_machines(wanlab: Wanlab) -> None:
-    ran = wanlab("exec", "--machine", "quantum", "--", "true")
-    assert ran.status == 1
-    assert "embedded, native" in ran.errors

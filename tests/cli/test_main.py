@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from wanlab.cli.app import app
+from wanlab.cli.usage import GROUPS
 from wanlab.labs import catalog
 from wanlab.version import VERSION
 
@@ -35,7 +39,7 @@ def test_every_command_has_help(wanlab: Any, verb: str) -> None:
 @pytest.mark.parametrize("group", ["", "lab", "kernel", "reproduce"])
 def test_no_summary_of_a_command_is_truncated(wanlab: Any, group: str) -> None:
     lines = wanlab(*group.split(), "--help").output.decode().splitlines()
-    commands = lines[lines.index("Commands:") + 1 :]
+    commands = lines[lines.index("Commands:" if group else "Networks:") + 1 :]
     assert [line for line in commands if line.endswith("...")] == []
 
 
@@ -106,6 +110,38 @@ def test_a_closed_pipe_is_no_error_of_a_kernel_command(wanlab: Any) -> None:
     process.stdout = None
     ran = wanlab.end(process)
     assert (ran.status, ran.errors) == (141, "")
+
+
+def test_a_killed_kernel_command_leaves_no_builder_and_no_compiler(wanlab: Any) -> None:
+    os.mkfifo(wanlab.folder / "started")
+    (wanlab.folder / "gcc").write_text("#!/bin/sh\necho >started\nexec sleep 60\n")
+    (wanlab.folder / "gcc").chmod(0o755)
+    path = f"{wanlab.folder}:{os.environ['PATH']}"
+    process = wanlab.start("kernel", "list", environment={"PATH": path})
+    assert (wanlab.folder / "started").read_text() == "\n"
+    process.kill()
+    assert wanlab.end(process).left_behind == []
+
+
+IN_A_DELETED_FOLDER = ["sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh"]
+WITHOUT_PROC = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc; exec "$@"', "sh"]
+
+
+@pytest.mark.parametrize(
+    "command", ["web --no-browser", "sweep x.py", "run x.py", "python x.py", "lab start 3"]
+)
+def test_a_deleted_folder_is_reported(wanlab: Any, command: str) -> None:
+    ran = wanlab(*command.split(), before=IN_A_DELETED_FOLDER)
+    text = "wanlab: the current folder no longer exists (change to another one)\n"
+    assert (ran.status, ran.errors) == (1, text)
+
+
+def test_a_missing_proc_is_reported(wanlab: Any) -> None:
+    if subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("namespaces are not allowed here")
+    ran = wanlab("clean", before=WITHOUT_PROC)
+    text = "wanlab: this computer has no /proc here (mount it: mount -t proc proc /proc)\n"
+    assert (ran.status, ran.errors) == (1, text)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["exec", "--help"], ["plan", "single,2"]])
@@ -258,3 +294,11 @@ def test_ctrl_c_waits_for_an_import_that_a_busy_computer_delays(tmp_path: Path) 
         check=False,
     )
     assert (ran.stdout, ran.stderr) == ("imported\n130\n", "")
+
+
+def test_every_command_is_in_one_group_of_the_help(wanlab: Any) -> None:
+    words = [name for names in GROUPS.values() for name in names]
+    assert len(words) == len(set(words))
+    assert set(words) == set(vars(get_command(app))["commands"])
+    lines = wanlab("--help").output.decode().splitlines()
+    assert [line[:-1] for line in lines if line[:-1] in GROUPS] == [*GROUPS]

@@ -134,6 +134,35 @@ def test_a_custom_file_may_define_links_and_a_prompt(wanlab: Any) -> None:
 
 
 @pytest.mark.machine
+def test_a_custom_file_reads_the_lines_before_those_of_the_prompt(wanlab: Any) -> None:
+    (wanlab.folder / "asks.py").write_text(
+        "from mininet.topo import SingleSwitchTopo\n"
+        "topos = {'asked': lambda: SingleSwitchTopo(int(input('how many? ')))}\n"
+    )
+    ran = wanlab(
+        "mn",
+        "--custom",
+        "asks.py",
+        "--topo",
+        "asked",
+        input=b"3\nnodes\ndpctl dump-flows\n",
+    )
+    assert b"how many? mininet> available nodes are: \nh1 h2 h3 s1\n" in ran.output
+    assert "s1 is a bridge of the kernel, which has no flows (use Open vSwitch" in ran.errors
+    assert ran.status == 1
+
+
+def test_a_drawing_whose_controller_is_absent_says_so(wanlab: Any) -> None:
+    (wanlab.folder / "drawing.yaml").write_text(
+        "nodes: [{controller: c0, kind: remote, port: 6633}, "
+        "{switch: s1, kind: ovs, controllers: [c0]}, {host: h1}, {host: h2}]\n"
+        "links: [{link: [h1, s1]}, {link: [h2, s1]}]\n"
+    )
+    ran = wanlab("mn", "--topo", "drawing.yaml", "--test", "pingpair")
+    assert ran.status == 1
+    assert "Unable to contact the remote controller at 127.0.0.1:6633\n" in ran.errors
+
+
 def test_no_time_passes_while_the_next_line_is_being_written(wanlab: Any) -> None:
     process = wanlab.start("mn", "-v", "output")
     assert process.stdin

@@ -33,7 +33,8 @@ class Terminal:
         self._master, slave = pty.openpty()
         self.resize(40, 100)
         self._process = wanlab.start(
-            *("mn", *arguments),
+            "mn",
+            *arguments,
             before=["sh", "-c", f'exec "$@" <>{os.ttyname(slave)} >&0 2>&0', "sh"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -119,6 +120,17 @@ def test_lines_are_completed_remembered_and_interrupted(prompt: Terminal) -> Non
     assert history.count("+nodes\n") >= 1
 
 
+def test_enter_runs_the_line_that_ctrl_r_has_found(prompt: Terminal) -> None:
+    assert "h1 h2 s1" in prompt.line("nodes")
+    prompt.line("links")
+    prompt.type("\x12nod")
+    prompt.until("nodes")
+    prompt.type("\r")
+    prompt.until("available nodes are: \nh1 h2 s1\n")
+    prompt.until(PROMPT)
+    assert prompt.line("py 6 * 7") == "42\n"
+
+
 def test_ctrl_c_ends_the_command_and_not_the_network(prompt: Terminal) -> None:
     prompt.type("h1 ping h2\r")
     prompt.until("icmp_seq=2 ")
@@ -150,6 +162,31 @@ def test_a_shell_in_a_node_has_a_terminal_like_ours(prompt: Terminal) -> None:
     prompt.until("\npasted 42\n")
     prompt.type("exit\r")
     prompt.until(PROMPT)
+
+
+@pytest.mark.parametrize("command", ["h1 cat", "h1 read x", "py input()", "sh cat"])
+def test_time_keeps_to_the_clock_while_a_program_waits_for_a_line(
+    prompt: Terminal, command: str
+) -> None:
+    def network_s() -> float:
+        return float(prompt.line("sh date +%s.%N"))
+
+    if "known" not in prompt.line("sh test -e /proc/self/syscall && echo kno''wn"):
+        pytest.skip("this kernel does not tell in which system calls programs wait")
+    began_s, began_real_s = network_s(), time.monotonic()
+    prompt.type(f"{command}\r")
+    prompt.until("\n")
+    time.sleep(0.5)  # hours passed in this time
+    prompt.type("hello\r" if "cat" not in command else "\x04")
+    prompt.until(PROMPT)
+    passed_s = network_s() - began_s
+    assert passed_s < time.monotonic() - began_real_s + 5
+
+
+def test_a_program_that_waits_for_no_line_takes_no_real_time(prompt: Terminal) -> None:
+    began = time.monotonic()
+    prompt.line("h1 sleep 100000")
+    assert time.monotonic() - began < PATIENCE_S
 
 
 def test_keys_typed_to_a_program_are_echoed_once_and_reach_it(prompt: Terminal) -> None:
@@ -224,18 +261,48 @@ def test_a_window_shows_a_shell_of_a_node(wanlab: Any) -> None:
     terminal.end()
 
 
-def test_a_window_that_cannot_be_opened_does_not_end_the_prompt(wanlab: Any) -> None:
-    programs = wanlab.folder / "programs"
-    programs.mkdir()
-    (programs / "xterm").write_text("#!/no/such/interpreter\n")
-    (programs / "xterm").chmod(0o755)
-    terminal = Terminal(wanlab, DISPLAY=":0", PATH=f"{programs}:{os.environ['PATH']}")
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("#!/no/such/interpreter\n", "No such file or directory: "),
+        ("#!/bin/sh\nsleep 1000 &\necho no display 'at :0' >&2\nexit 1\n", "no display at :0"),
+        ("#!/bin/sh\nexit 3\n", "xterm ended with status 3"),
+    ],
+    ids=["no-interpreter", "words", "status"],
+)
+def test_a_window_that_cannot_be_opened_does_not_end_the_prompt(
+    wanlab: Any, tmp_path_factory: pytest.TempPathFactory, script: str, reason: str
+) -> None:
+    """Another xterm comes later in PATH, as on a computer that has one."""
+    for folder, text in (("programs", script), ("others", "#!/bin/sh\nexec sleep 1000\n")):
+        (wanlab.folder / folder).mkdir()
+        (wanlab.folder / folder / "xterm").write_text(text)
+        (wanlab.folder / folder / "xterm").chmod(0o755)
+    temporary = tmp_path_factory.mktemp("t")  # the path of a socket in it must be short
+    programs = f"{wanlab.folder}/programs:{wanlab.folder}/others:{os.environ['PATH']}"
+    terminal = Terminal(wanlab, DISPLAY=":0", PATH=programs, TMPDIR=str(temporary))
     terminal.until(PROMPT)
     said = terminal.line("xterm h1")
     assert "Error: Cannot connect to display: " in said
-    assert "No such file or directory: 'xterm'" in said
+    assert reason in said
     assert "h1 h2 s1" in terminal.line("nodes")
+    assert not list(temporary.glob("wanlab-window-*"))
+    terminal.type("exit\r")
+    assert terminal.status() == 0
+    assert wanlab.end(terminal._process).left_behind == []
     terminal.end()
+
+
+def test_a_window_that_waits_for_its_display_ends_with_a_killed_prompt(wanlab: Any) -> None:
+    os.mkfifo(wanlab.folder / "started")
+    (wanlab.folder / "xterm").write_text("#!/bin/sh\necho >started\nexec sleep 1000\n")
+    (wanlab.folder / "xterm").chmod(0o755)
+    terminal = Terminal(wanlab, DISPLAY=":0", PATH=f"{wanlab.folder}:{os.environ['PATH']}")
+    terminal.until(PROMPT)
+    terminal.type("xterm h1\r")
+    assert (wanlab.folder / "started").read_text() == "\n"
+    terminal.end()
+    assert wanlab.end(terminal._process).left_behind == []
 
 
 XTERM = """\

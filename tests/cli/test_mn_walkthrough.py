@@ -136,7 +136,7 @@ def transcript(session: Session, said: str) -> str:
 
 # Process ids, random addresses, and times that come from the kernel and the NIC model and not from
 # a link. iperf's sender counts one block of 128 KB more or less, which still depends on wanlab's
-# installation path (docs/limitations.md).
+# installation path (docs/explanation/limitations.md).
 MASKS = (
     (r"pid=\d+", "pid=N"),
     (r"\b(?!00:00:00:00:00|ff:ff:ff)([0-9a-f]{2}:){5}[0-9a-f]{2}\b", "XX:XX:XX:XX:XX:XX"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from session_text import lines_of, session_of, written
 
 pytestmark = pytest.mark.machine
 
@@ -46,7 +47,7 @@ def test_a_prompt_is_replayed_and_continued_with_other_lines(wanlab: Any) -> Non
     assert first.status == 0, first.errors
     assert wanlab("replay", "s.wanlab", "--verify").status == 0
     continued = wanlab(
-        *("replay", "s.wanlab", "--until", "500ms", "--continue"), input=b"h1 echo other\n"
+        "replay", "s.wanlab", "--until", "500ms", "--continue", input=b"h1 echo other\n"
     )
     assert continued.status == 0, continued.errors
     assert b"other" in continued.output
@@ -77,6 +78,7 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
             json.dumps({"session": {"format": 99, "wanlab": "99"}}).encode() + b"\n",
             "has format 99",
         ),
+        "wire": (session_of(wire="tin can"), "invalid enum value 'tin can'"),
     }
     for name, (content, message) in wrong.items():
         (wanlab.folder / name).write_bytes(content)
@@ -89,22 +91,20 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
     assert ran.status == 0
     assert "was cut short" in ran.errors
     assert wanlab("replay", "missing").status == 1
+    for folder in ("edited", "edited/inside"):
+        ran = wanlab("replay", "s.wanlab", "--folder", folder)
+        assert ran.status == 1
+        assert f"cannot work in the folder '{folder}'" in ran.errors
     both = wanlab("replay", "s.wanlab", "--verify", "--continue")
     assert "cannot be combined" in both.errors
 
 
 def test_a_difference_is_reported_and_sets_the_status(wanlab: Any, session: Path) -> None:
-    from wanlab.session.lines import FIRST_SUM, read_line, write_line
-
-    before, checksum = FIRST_SUM, FIRST_SUM
-    edited = b""
-    for line in session.read_bytes().splitlines(keepends=True):
-        values, before = read_line(line, before)
-        if values.get("out", {}).get("text") == "got hello\n":
-            values["out"]["text"] = "got bread\n"
-        written, checksum = write_line(values, checksum)
-        edited += written
-    session.write_bytes(edited)
+    lines = lines_of(session.read_bytes())
+    for line in lines:
+        if line.get("out", {}).get("text") == "got hello\n":
+            line["out"]["text"] = "got bread\n"
+    session.write_bytes(written(lines))
     ran = wanlab("replay", "s.wanlab", "--verify")
     assert ran.status == 1
     assert "differs from 1." in ran.errors

@@ -11,7 +11,7 @@ import pytest
 
 from wanlab.gallery.unit_file import names
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "gallery"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "gallery"
 SMALL = str(Path(__file__).resolve().parents[1] / "gallery" / "units")
 
 

@@ -20,8 +20,20 @@ def test_all_tests_are_listed(wanlab: Any) -> None:
 @pytest.mark.machine
 def test_the_command_compares_queues(wanlab: Any, tmp_path: Path) -> None:
     ran = wanlab(
-        *("test", "ping", "--time", "1", "--queue", "fifo,fq_codel", "--seeds", "1"),
-        *("--format", ".svg", "--json", "--no-cache", "-j", "1"),
+        "test",
+        "ping",
+        "--time",
+        "1",
+        "--queue",
+        "fifo,fq_codel",
+        "--seeds",
+        "1",
+        "--format",
+        ".svg",
+        "--json",
+        "--no-cache",
+        "-j",
+        "1",
     )
     assert ran.status == 0, ran.errors
     said = json.loads(ran.output)

@@ -29,8 +29,14 @@ FLOW = max(
 def tbf(**more: int) -> QdiscCounters:
     counters = dict.fromkeys(
         (
-            *("bytes", "packets", "drops", "overlimits", "requeues"),
-            *("backlog_bytes", "backlog_packets", "marks"),
+            "bytes",
+            "packets",
+            "drops",
+            "overlimits",
+            "requeues",
+            "backlog_bytes",
+            "backlog_packets",
+            "marks",
         ),
         0,
     )

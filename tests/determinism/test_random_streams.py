@@ -1,4 +1,4 @@
-"""Each consumer of random numbers has its own stream (docs/decisions/0032).
+"""Each consumer of random numbers has its own stream (docs/project/decisions/0032).
 
 A program or a part of the network that draws more numbers does not change those of others.
 """

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_without_a_command_all_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
-    words = ["setup", "demo", "test", "check", "bench", "kernel", "ui", "wheel", "docs"]
+    words = ["setup", "demo", "test", "check", "mutate", "bench", "kernel", "ui", "wheel", "docs"]
     assert [line.split()[0] for line in lines] == words
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 
@@ -62,10 +62,6 @@ def test_the_error_for_an_unknown_benchmark_lists_all_benchmarks(
     with pytest.raises(DevError) as caught:
         command.bench(["stop"])
     assert caught.value.hint.split() == ["start", "A", "network", "starts", "in", "no", "time."]
-
-
-def test_all_listed_documents_exist() -> None:
-    assert [path for path, _ in command.DOCUMENTS if not (ROOT / path).exists()] == []
 
 
 def test_the_program_lists_its_commands() -> None:

@@ -8,10 +8,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
-from _inputs import KINDS, changed_data, changed_text
-from fuzz import Outcome, read_within_limit
+from _inputs import changed_data, changed_text
+from fuzz import KINDS, Outcome, read_within_limit
 
-TIMES = 30
+from wanlab.errors import WanlabError
+
+TIMES = 60
+CORPUS = sorted(Path(__file__).parents[1].glob("golden/fuzz/*-*"))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -21,6 +24,13 @@ def test_changed_inputs_are_accepted_or_refused(name: str, tmp_path: Path) -> No
         outcome.attempt(KINDS[name], f"0:{name}:{number}", tmp_path)
     assert outcome.wrong == {}
     assert outcome.counts["accepted"] + outcome.counts["refused"] == TIMES
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_inputs_that_once_failed_are_accepted_or_refused(path: Path, tmp_path: Path) -> None:
+    kind = KINDS[path.name.partition("-")[0]]
+    error = read_within_limit(kind, path.read_bytes(), tmp_path)
+    assert error is None or isinstance(error, WanlabError)
 
 
 def test_equal_seeds_make_equal_inputs() -> None:

@@ -12,7 +12,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 def test_the_virtual_environment_is_activated_before_the_first_command() -> None:
     text = README.read_text(encoding="utf-8")
-    first = re.search(r"^    wanlab ", text, re.M)
+    first = re.search(r"^(?:    |\$ )wanlab ", text, re.M)
     assert first
     assert text.index(". .venv/bin/activate") < first.start()
 

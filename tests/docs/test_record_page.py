@@ -1,4 +1,4 @@
-"""docs/record.md describes the whole format and nothing else."""
+"""docs/reference/record.md describes the whole format and nothing else."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 from wanlab.record import Provenance, Record, Table, write
 from wanlab.record.record import FORMAT, UNITS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "record.md").read_text("utf-8")
 
 
 def section(title: str) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from wanlab.labs import catalog, submissions
+from wanlab.labs import catalog
+from wanlab.labs.students import read_students
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "teaching.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "teaching.md"
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def table(program: Path, names: str) -> str:
 def test_every_student_always_gets_the_same_seed(program: Path, tmp_path: Path) -> None:
     names = "Ada Lovelace\nAnna Müller\n\nDoe, Jane\n"
     (tmp_path / "seeds.csv").write_text(table(program, names), encoding="utf-8")
-    students = submissions.read_students(tmp_path / "seeds.csv")
+    students = read_students(tmp_path / "seeds.csv")
     assert [student.name for student in students] == ["Ada Lovelace", "Anna Müller", "Doe, Jane"]
     assert len({student.seed for student in students}) == 3
     assert all(student.seed >= 1 for student in students)

@@ -1,4 +1,4 @@
-"""Compare docs/units.md and the example unit with the output of `wanlab lab new`."""
+"""Compare docs/how-to/units.md and the example unit with the output of `wanlab lab new`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_example_is_the_template_of_a_new_unit(tmp_path: Path) -> None:
 
 
 def test_every_word_of_the_example_is_on_the_page() -> None:
-    page = (ROOT / "docs" / "units.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "units.md").read_text()
     unit = catalog.find("slow-link", ROOT / "examples" / "units")
     text = (unit.folder / "lab.yaml").read_text()
     words = {line.split(":")[0] for line in text.splitlines() if line[:1].isalpha()}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "walkthrough.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial" / "walkthrough.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"[Ss]ave this(?: program)? as `([\w.]+)`[^`]*\Z", re.DOTALL)
 PROMPT = "mininet> "

@@ -1,4 +1,4 @@
-"""docs/fidelity.md contains the tables that the benchmark writes."""
+"""docs/evidence/fidelity.md contains the tables that the benchmark writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the formulas behind docs/fidelity.md against independently known values."""
+"""Check the formulas behind docs/evidence/fidelity.md against independently known values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gallery's units are well-formed, can be measured, and match the pages in docs/gallery."""
+"""The gallery's units are well-formed, can be measured, and match the pages in docs/evidence/gallery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wanlab.gallery.judgement import judge
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from wanlab.gallery.unit_file import UNITS, find, names
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "gallery"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "gallery"
 NAMES = names()
 
 

@@ -1,6 +1,7 @@
 """Test the generator in a machine: every byte sent is accounted for, and runs repeat."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -56,6 +57,39 @@ def test_a_flow_whose_handshake_outlasts_its_duration_carries_nothing(net: Netwo
     (flow,) = run(net, "bulk h2 --time 5ms").flows  # a round trip is 20 ms
     assert flow.bytes == 0
     assert 0.02 < flow.end_ns / 1e9 < 0.06
+
+
+def test_the_goodput_of_transfers_is_their_bytes_by_the_time_of_the_last(net: Network) -> None:
+    found = run(net, "bulk h2 --bytes 300KB --flows 3")
+    assert found.goodput_bps == pytest.approx(900_000 * 8 / found.seconds)
+    assert found.goodput_bps < sum(flow.goodput_bps for flow in found.flows)
+
+
+def test_what_arrives_after_the_sending_time_does_not_count(net: Network) -> None:
+    # The connection is made after 20 ms, and its first data arrives after 30 ms.
+    found = run(net, "bulk h2 --time 25ms --flows 3")
+    assert found.bytes > 0
+    assert (found.goodput_bps, {flow.goodput_bps for flow in found.flows}) == (0, {0})
+
+
+def test_a_source_is_off_when_its_period_ends_however_slow_it_is(net: Network) -> None:
+    for rate_bps in (500_000, 1_000_000, 10_000_000):
+        dump = net["h2"].start("tcpdump -n -tt --immediate-mode -i h2-eth0 greater 1000")
+        found = run(net, f"onoff h2 --time 4s --on 500ms --off 1s --fixed --pacing {rate_bps}bps")
+        dump.signal(2)
+        dump.wait()
+        times = [float(line.split()[0]) for line in dump.output.splitlines() if " IP" in line]
+        periods = [0.0]
+        for before, after in pairwise(times):
+            if after - before > 0.5:
+                periods.append(0.0)
+            else:
+                periods[-1] += after - before
+        # The first begins after the handshake. A period lasts up to a packet too long.
+        packet_s = 1514 * 8 / rate_bps
+        assert all(0.45 - packet_s < period < 0.51 + packet_s for period in periods), periods
+        assert len(periods) == 3
+        assert found.bytes * 8 < 1.5 * rate_bps + 20 * 1514 * 8  # TCP does not pace the first 10
 
 
 def test_arrival_times_do_not_depend_on_other_flows(net: Network) -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,7 @@ def test_a_disk_that_is_too_small_is_refused_before_the_build(tmp_path: Path) ->
 
 BUILDER = """
 import sys
+import tarfile
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from kernelbuild.make import run_make
@@ -129,16 +131,48 @@ run_make(
 """
 
 
-def test_a_killed_builder_takes_make_with_it(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text("all:\n\t@echo $$PPID >make; echo '  CC a.o'; sleep 60\n")
+def test_a_killed_builder_takes_make_and_its_children_with_it(tmp_path: Path) -> None:
+    (tmp_path / "child.sh").write_text("echo $$ >child\necho '  CC a.o'\nsleep 60\n")
+    (tmp_path / "Makefile").write_text("all:\n\t@echo $$PPID >make; sh child.sh; true\n")
     kernel_folder = Path(requirements.__file__).parents[1]
     command = [sys.executable, "-c", BUILDER, str(kernel_folder), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as builder:
         assert builder.stdout is not None
         assert builder.stdout.readline() == "ready\n"
-        descriptor = os.pidfd_open(int((tmp_path / "make").read_text()))
+        ids = [int((tmp_path / name).read_text()) for name in ("make", "child")]
+        descriptors = [os.pidfd_open(pid) for pid in ids]
         builder.kill()
-    assert ended(descriptor)
+    assert [ended(descriptor) for descriptor in descriptors] == [True, True]
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kernelbuild import source
+from pathlib import Path
+source.unpack(Path("linux.tar.xz"), Path("."), 1)
+"""
+
+
+def test_a_killed_builder_takes_xz_and_tar_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(tmp_path / "linux.tar.xz", "w:xz") as archive:
+        archive.addfile(tarfile.TarInfo("linux/Makefile"))
+    names = ("xz", "tar")
+    for name in names:
+        os.mkfifo(tmp_path / f"{name}.pid")
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho $$ >{name}.pid\nexec sleep 60\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    kernel_folder = Path(requirements.__file__).parents[1]
+    command = [sys.executable, "-c", PROGRAM, str(kernel_folder)]
+    with subprocess.Popen(command, cwd=tmp_path) as builder:
+        ids = [int((tmp_path / f"{name}.pid").read_text()) for name in names]
+        descriptors = [os.pidfd_open(pid) for pid in ids]
+        builder.kill()
+    assert [ended(descriptor) for descriptor in descriptors] == [True, True]
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

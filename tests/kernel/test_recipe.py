@@ -34,12 +34,21 @@ def test_our_patches_are_numbered_as_they_are_applied_and_name_no_invented_autho
         assert "From: The wanlab authors <>" in header
 
 
+# In-process mode, and what was made for it: 7.3 has seccomp mode instead. 0056 is in Linux 6.18.
+ONLY_OLD = {
+    "0048",
+    "0049",
+    "0050",
+    *(f"{number:04}" for number in (*range(53, 57), *range(58, 66))),
+}
+
+
 def test_the_newer_kernel_has_every_patch_under_the_same_number() -> None:
     kernel = REPOSITORY / "kernel"
     old = [patch.file[:4] for patch in load_recipe(kernel).patches]
     patches = load_recipe(kernel, "7.3").patches
     new = [patch.file[:4] for patch in patches]
-    assert {*old} - {*new} == set()
+    assert {*old} - {*new} == ONLY_OLD
     assert new == sorted(new)
     for patch in patches:
         if patch.file[:4] in old:

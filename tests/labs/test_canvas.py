@@ -9,6 +9,7 @@ import pytest
 from wanlab import Host, Topology, load
 from wanlab.errors import WanlabError
 from wanlab.labs.canvas import Canvas, change_topology
+from wanlab.shared_folder import SharedFolder
 
 DRAWN = {"hosts": ["h1", "h2"], "switches": ["s1"], "links": [["h1", "s1"], ["h2", "s1"]]}
 
@@ -68,6 +69,6 @@ def test_a_mistake_is_an_error_with_its_name(word: str, argument: object, messag
 def test_a_saved_drawing_is_the_drawn_topology(tmp_path: Path) -> None:
     canvas = Canvas(tmp_path / "none.mn")
     for word, argument in (("new", True), ("draw", DRAWN), ("save", "a.mn")):
-        canvas.perform(word, argument, lambda name: tmp_path / "folder" / name)
+        canvas.perform(word, argument, SharedFolder(tmp_path / "folder"))
     saved = load(tmp_path / "folder" / "a.mn")
     assert [node.name for node in saved.nodes] == ["h1", "h2", "s1"]

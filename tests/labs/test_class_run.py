@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sample_grading
+from session_text import HEADER
 
 from wanlab.agent.messages import Kind, encode
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, class_run, hand_in, new_unit, similar, submissions
-from wanlab.labs.class_run import ClassOptions, ClassRun, GradingJob
+from wanlab.jobs.progress import BatchProgress
+from wanlab.labs import (
+    catalog,
+    class_run,
+    hand_in,
+    hand_in_archive,
+    new_unit,
+    run_inputs,
+    submissions,
+)
+from wanlab.labs.class_run import ClassOptions, ClassRun
 from wanlab.labs.feedback import StudentResult
-from wanlab.session import SessionIdentity, SessionRecorder
+from wanlab.labs.students import file_name, read_students
+from wanlab.labs.submissions import SubmittedFile, SubmittedWork
+from wanlab.session import SessionRecorder
+from wanlab.shared_folder import SharedFolder
 
 ANNA, BEN, CY = "Anna Müller", "Ben", "Cy <b>"
 SEEDS = f"""\
@@ -25,39 +40,19 @@ student,seed,Identifier,ID,SIS Login ID
 {BEN},8,Participant 42,902,ben
 "{CY}",9,Participant 43,903,=cy()
 """
-# Grades a script by its first word, which is the points or an invalid grade.
-CHECKER = """\
-import json, pathlib, sys, time
-script, seed, log = pathlib.Path(sys.argv[1]).read_text(), int(sys.argv[2]), sys.argv[3]
-with open(log, "a") as file: print(script.split()[0] if script else "-", seed, file=file)
-word = script.split()[0] if script.split() else "0"
-if word == "forever": time.sleep(1000)
-if word == "broken": sys.exit(f"wanlab: {sys.argv[1]}: the machine's kernel panicked")
-passed = word == "4"
-check = {"what": "the link is used", "measured": True, "passed": passed, "points": int(word),
-         "of": 4, "value": None, "value_text": "-", "band": "any", "guard": False, "counts": True,
-         "hint": "" if passed else "look <here>", "reason": ""}
-print(json.dumps({"unit": "slow-link", "title": "", "seed": seed, "variant": None, "points": int(word),
-  "of": 4, "passed": passed, "checks": [check], "problems": ["client$ x: exit status 127"],
-  "outputs": [{"output": "the secret of somebody"}],
-  "changed_programs": ["/usr/local/sbin/iperf3"] if "fake" in script else []}))
-"""
+PARTS = {"wanlab": "code", "kernel": "6.12", "programs": "versions"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     new_unit.write("slow-link", tmp_path / "units")
     (tmp_path / "seeds.csv").write_text(SEEDS)
-    (tmp_path / "checker.py").write_text(CHECKER)
     for name in (ANNA, BEN, CY):
         (tmp_path / "class" / name.replace("/", "_")).mkdir(parents=True)
 
-    def command(job: GradingJob, script: Path, course: Path | None) -> list[str]:
-        log = str(tmp_path / "log")
-        seed = str(job.student.seed)
-        return [sys.executable, str(tmp_path / "checker.py"), str(script), seed, log]
-
-    monkeypatch.setattr(class_run, "check_command", command)
+    monkeypatch.setattr(class_run, "load_grading", sample_grading.load)
+    monkeypatch.setenv(sample_grading.LOG, str(tmp_path / "log"))
+    monkeypatch.setattr(run_inputs, "origin_of", lambda unit, clock, work: PARTS | work)
     return tmp_path
 
 
@@ -68,7 +63,7 @@ def hands_in(folder: Path, name: str, text: str, file: str = "slow-link.sh") -> 
 
 
 def options(folder: Path, **more: object) -> ClassOptions:
-    students = submissions.read_students(folder / "seeds.csv")
+    students = read_students(folder / "seeds.csv")
     return ClassOptions(
         folder=folder / "class",
         students=students,
@@ -81,7 +76,7 @@ def options(folder: Path, **more: object) -> ClassOptions:
 
 def grade(folder: Path, **more: object) -> dict[str, StudentResult]:
     chosen = options(folder, **more)
-    run = ClassRun(chosen, lambda line: None)
+    run = ClassRun(chosen)
     results = run.run()
     class_run.write(chosen, results, class_run.alike(run.scripts, run.sessions))
     return {result["student"]: result for result in results}
@@ -141,7 +136,7 @@ def test_units_with_the_same_title_have_separate_columns(folder: Path) -> None:
 def test_a_student_gets_hints_and_no_outputs(folder: Path) -> None:
     hands_in(folder, CY, "1")
     grade(folder)
-    page = (folder / "grades" / "feedback" / f"{class_run.file_name(CY)}.html").read_text()
+    page = (folder / "grades" / "feedback" / f"{file_name(CY)}.html").read_text()
     assert "Cy &lt;b&gt;" in page
     assert "look &lt;here&gt;" in page
     assert "any" not in page
@@ -166,17 +161,38 @@ def test_an_unchanged_submission_is_not_graded_again(folder: Path) -> None:
         grade(folder, only=["Bem"])
 
 
+def test_a_student_with_another_seed_is_graded_again(folder: Path) -> None:
+    hands_in(folder, ANNA, "4")
+    grade(folder)
+    (folder / "seeds.csv").write_text(SEEDS.replace(f"{ANNA},7", f"{ANNA},70"))
+    grade(folder)
+    assert graded(folder) == ["4 7", "4 70"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_work_is_graded_again_with_another_wanlab_kernel_or_program(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    hands_in(folder, ANNA, "4")
+    grade(folder)
+    grade(folder)
+    assert graded(folder) == ["4 7"]
+    origin = PARTS | {part: "another"}
+    monkeypatch.setattr(run_inputs, "origin_of", lambda unit, clock, work: origin | work)
+    grade(folder)
+    assert graded(folder) == ["4 7", "4 7"]
+
+
 def test_grades_from_before_an_interruption_are_kept(folder: Path) -> None:
     hands_in(folder, ANNA, "4")
     hands_in(folder, BEN, "forever")
 
-    def interrupt(line: str) -> None:
-        if line.startswith("1 of"):
+    def interrupt(state: BatchProgress) -> None:
+        if state.done == 1:
             raise KeyboardInterrupt
 
-    run = ClassRun(options(folder), interrupt)
     with pytest.raises(KeyboardInterrupt):
-        run.run()
+        ClassRun(options(folder)).run(interrupt)
     hands_in(folder, BEN, "2")
     assert grade(folder)[ANNA]["points"] == 4
     assert graded(folder).count("4 7") == 1
@@ -191,6 +207,103 @@ def test_submissions_that_do_not_end_or_cannot_be_graded_are_reported(folder: Pa
     assert results[BEN]["error"] == "not graded: slow-link.sh: the machine's kernel panicked"
     assert "not UTF-8" in results[CY]["error"]
     assert [result["points"] for result in results.values()] == [0, 0, 0]
+
+
+BROKEN: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "zip": ("slow-link-seed8.zip", lambda path: path.write_bytes(b"PK"), "is not a hand-in"),
+    "zip without a unit": ("my work.zip", lambda path: path.write_bytes(b"PK"), "is not a hand-in"),
+    "FIFO": ("x.zip", os.mkfifo, "is a FIFO"),
+    "link": ("slow-link.wanlab", lambda path: path.symlink_to("nowhere"), "is a symbolic link"),
+    "deep session": ("slow-link.wanlab", lambda path: path.write_bytes(b"[" * 99_999 + b"\n"), ""),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_one_submission_never_ends_the_grading_of_a_class(folder: Path, kind: str) -> None:
+    name, make, reason = BROKEN[kind]
+    hands_in(folder, ANNA, "4")
+    make(folder / "class" / BEN / name)
+    results = grade(folder)
+    assert results[ANNA]["points"] == 4
+    assert reason in results[BEN]["error"]
+    assert class_run.was_refused(results[BEN])
+    assert not class_run.was_refused(results[CY])
+    assert rows(folder, "grades.csv")[1]["error"] == results[BEN]["error"]
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), MemoryError(), KeyError("python")])
+def test_a_mistake_of_wanlab_with_one_submission_is_in_its_row(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    read = submissions.read
+
+    def fail(file: SubmittedFile, unit: str, *, by_session: bool) -> SubmittedWork:
+        if file.folder.path.name == BEN:
+            raise error
+        return read(file, unit, by_session=by_session)
+
+    hands_in(folder, ANNA, "4")
+    hands_in(folder, BEN, "4")
+    monkeypatch.setattr(submissions, "read", fail)
+    results = grade(folder)
+    assert results[ANNA]["points"] == 4
+    assert results[BEN]["error"].startswith(f"wanlab cannot read this: {type(error).__name__}")
+
+
+def test_a_submission_that_changes_while_others_are_graded_is_not_graded(folder: Path) -> None:
+    for name in (ANNA, BEN):
+        hands_in(folder, name, "4")
+    said = []
+
+    def change(state: BatchProgress) -> None:
+        if state.event:
+            said.append((state.done, state.total, state.event))
+        (folder / "class" / BEN / "slow-link.sh").write_text("5")
+
+    chosen = options(folder)
+    results = {result["student"]: result for result in ClassRun(chosen).run(change)}
+    assert results[ANNA]["points"] == 4
+    assert results[BEN]["error"].startswith("slow-link.sh was changed while the class was being")
+    assert graded(folder) == ["4 7"]
+    assert said[0] == (0, 2, "2 to grade, 1 unchanged or not handed in")
+    assert [state[:2] for state in said[1:]] == [(1, 2), (2, 2)]
+    assert f"{ANNA}, slow-link: 4 of 4" in [state[2] for state in said]
+
+
+def test_a_folder_that_cannot_be_written_is_reported_before_anything_is_graded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hands_in(folder, ANNA, "4")
+    (folder / "grades").write_text("not a folder")
+    with pytest.raises(WanlabError, match=r"cannot write to .*grades: File exists"):
+        grade(folder)
+    (folder / "grades").unlink()
+
+    def is_full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SharedFolder, "write", is_full)
+        with pytest.raises(WanlabError, match=r"cannot write to .*grades: No space left on device"):
+            grade(folder)
+    assert graded(folder) == []
+
+
+def test_a_disk_that_becomes_full_is_reported_with_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hands_in(folder, ANNA, "4")
+    (folder / "grades" / "results").mkdir(parents=True)
+    (folder / "grades" / "results" / ANNA).write_text("not a folder")
+    with pytest.raises(WanlabError, match=r"cannot write .*slow-link\.json: Not a directory"):
+        grade(folder)
+
+    def is_full(kind: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/wanlab-class-x")
+
+    monkeypatch.setattr(class_run, "TemporaryFolder", is_full)
+    with pytest.raises(WanlabError, match=r"/tmp/wanlab-class-x: No space left on device"):
+        grade(folder)
 
 
 def test_the_newest_submission_counts_and_late_ones_are_marked(folder: Path) -> None:
@@ -208,7 +321,7 @@ def test_a_folder_exported_by_moodle_is_read_by_student(folder: Path) -> None:
     (folder / "class" / "Dora").mkdir()
     hands_in(folder, f"{ANNA}_4711_assignsubmission_file_", "4")
     assert grade(folder)[ANNA]["points"] == 4
-    students = submissions.read_students(folder / "seeds.csv")
+    students = read_students(folder / "seeds.csv")
     assert submissions.strangers(folder / "class", students) == ["Dora"]
 
 
@@ -221,17 +334,17 @@ def test_a_hand_in_is_graded_and_its_seed_and_digest_are_compared(
     (home / hand_in.TRANSCRIPTS / "h1").write_text("\x1b[1mh1$\x1b[0m ping\r\n")
     (home / "slow-link.sh").write_text("4")
     target = folder / "class" / ANNA / "slow-link-seed6.zip"
-    script = hand_in.find_script(unit, home)
+    script = hand_in.find_script(unit, SharedFolder(home))
     assert script is not None
-    digest = hand_in.pack(unit, 6, home, script, target)
+    digest = hand_in.pack(unit, 6, SharedFolder(home), script, target)
     assert len(digest) == 64
-    packed = hand_in.read(target)
-    assert (packed.script, packed.seed, packed.is_intact) == ("4", 6, True)
+    packed = hand_in_archive.read(target)
+    assert (packed.script, packed.manifest.seed, packed.is_intact) == ("4", 6, True)
     result = grade(folder)[ANNA]
     assert (result["points"], result["notes"]) == (4, ["made with seed 6, graded with 7"])
     target.write_bytes(b"PK")
     with pytest.raises(WanlabError, match="is not a hand-in"):
-        hand_in.read(target)
+        hand_in_archive.read(target)
 
 
 def test_a_draft_has_the_typed_commands_that_changed_something(tmp_path: Path) -> None:
@@ -246,7 +359,7 @@ def test_a_draft_has_the_typed_commands_that_changed_something(tmp_path: Path) -
         "0\tclient\t    4  sudo tc qdisc change dev s1-eth2 root netem delay 5ms",
     ]
     (tmp_path / hand_in.TRANSCRIPTS / hand_in.COMMANDS).write_text("\n".join(typed))
-    assert hand_in.draft(tmp_path).splitlines() == [
+    assert hand_in.draft(SharedFolder(tmp_path)).splitlines() == [
         "wanlab-node h1 sysctl -w net.ipv4.tcp_congestion_control=bbr",
         "sudo tc qdisc change dev s1-eth2 root netem delay 5ms",
     ]
@@ -256,51 +369,18 @@ def test_a_draft_has_the_commands_typed_at_the_prompt(tmp_path: Path) -> None:
     folder = tmp_path / hand_in.TRANSCRIPTS
     folder.mkdir()
     for line in ("h1 ping h2", "h1 sysctl -w a=1", "sh tc qdisc add dev s1-eth2 root sfq", "exit"):
-        hand_in.note_line(folder, ["h1", "h2"], line)
-    assert hand_in.draft(tmp_path).splitlines() == [
+        hand_in.note_line(SharedFolder(tmp_path), ["h1", "h2"], line)
+    assert hand_in.draft(SharedFolder(tmp_path)).splitlines() == [
         "wanlab-node h1 sysctl -w a=1",
         "tc qdisc add dev s1-eth2 root sfq",
     ]
     assert (folder / "mininet").read_text().count("\n") == 4
 
 
-SCRIPT = (
-    "tc qdisc change dev s1-eth2 root netem delay 5ms\n"
-    + "sysctl -w a=1\nsysctl -w b=2\nsysctl -w c=3\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("other", "text"),
-    [
-        (f"# mine\n\n  {SCRIPT}", "equal"),
-        (SCRIPT.replace("a=1", "a=1   # why"), "equal"),
-        (SCRIPT.replace("5ms", "6ms"), "99% alike"),
-        ("echo 1\n", None),
-        ("", None),
-    ],
-)
-def test_submissions_that_are_alike_are_found(other: str, text: str | None) -> None:
-    found = similar.pairs("prob1", {"a": SCRIPT, "b": other})
-    assert [pair.text for pair in found] == ([] if text is None else [text])
-
-
-def test_equal_submissions_are_named_together() -> None:
-    scripts = {"d": SCRIPT, "b": SCRIPT, "a": SCRIPT, "c": SCRIPT.replace("5ms", "6ms")}
-    assert similar.summary(similar.pairs("prob1", scripts)) == [
-        "prob1: a, b and d are equal",
-        "prob1: a and c are 99% alike",
-        "prob1: b and c are 99% alike",
-        "prob1: c and d are 99% alike",
-    ]
-    assert similar.summary([]) == []
-
-
 def session_file(path: Path, typed: str) -> bytes:
     """Write a session with its own id in which a line is typed."""
     recorder = SessionRecorder(path)
-    header = {"format": 1, "id": str(path), "python": "python", "files_left_out": ""}
-    recorder.write({"session": header})
+    recorder.write({"session": {**HEADER, "id": str(path)}})
     recorder.sent(encode(Kind.INPUT, 1, typed.encode()))
     recorder.end()
     return path.read_bytes()
@@ -314,40 +394,13 @@ def test_equal_sessions_are_found_even_with_different_scripts(folder: Path) -> N
         session_file(home / "transcripts" / "session-1.wanlab", typed)
         (home / "slow-link.sh").write_text(f"4 # {name}\n")
         zipped = folder / "class" / name / "slow-link-seed7.zip"
-        hand_in.pack(unit, 7, home, home / "slow-link.sh", zipped)
-        assert len(hand_in.read(zipped).sessions) == 1
+        hand_in.pack(unit, 7, SharedFolder(home), home / "slow-link.sh", zipped)
+        assert len(hand_in_archive.read(zipped).sessions) == 1
     grade(folder)
     (pair, *others) = [row for row in rows(folder, "alike.csv") if ";" in row["likeness"]]
     assert (pair["first"], pair["second"]) == (ANNA, BEN)
     assert pair["likeness"] == "equal; the same was typed at the same instants"
     assert others == []
-
-
-def test_a_copied_session_file_is_named() -> None:
-    copied = SessionIdentity("1", "a")
-    sessions = {"a": [SessionIdentity("2", "b"), copied], "b": [copied], "c": []}
-    found = similar.with_sessions("prob1", [], sessions)
-    assert [(pair.first, pair.second, pair.text) for pair in found] == [
-        ("a", "b", "the same session file")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("name\nAda\n", "lacks a column"),
-        ("student,seed\nAda,x\n", "line 2 (seed): 'x' is not a seed"),
-        ("student,seed\nAda,1\nAda,2\n", "line 3 (student): Ada is on line 2, too"),
-        ("student,seed\nAda,\n", "line 2 (seed): Ada has no seed"),
-    ],
-)
-def test_an_invalid_list_of_students_is_reported(
-    tmp_path: Path, content: str, message: str
-) -> None:
-    (tmp_path / "seeds.csv").write_text(content)
-    with pytest.raises(WanlabError) as error:
-        submissions.read_students(tmp_path / "seeds.csv")
-    assert message in str(error.value)
 
 
 def test_mistakes_in_a_new_unit_are_reported(tmp_path: Path) -> None:

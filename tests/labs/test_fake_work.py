@@ -6,11 +6,13 @@ The unit's bottleneck should have 100 Mbit/s and has 10. No fake changes that.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from wanlab import save, shapes
+from wanlab import Topology, save, shapes
 from wanlab.labs import grade, unit_file, unit_run
 from wanlab.labs.report import GradeReport
 from wanlab.labs.unit import Unit
@@ -134,6 +136,18 @@ wanlab-node h1 ip route add 10.0.0.2/32 via 10.9.0.2 dev fast1
 wanlab-node h2 ip route add 10.0.0.1/32 via 10.9.0.1 dev fast2
 wanlab-node h1 tc qdisc add dev fast1 root tbf rate 95mbit burst 50000 limit 500000
 """
+LOSS = "tc qdisc add dev s2-eth1 root netem loss 30%"
+MIRROR = """\
+ip link add fast1 type veth peer name fast2 netns h2
+address=$(wanlab-node h2 ip -br link show dev h2-eth0 | awk '{print $3}')
+wanlab-node h2 ip link set fast2 address $address up
+wanlab-node h2 sysctl -q -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.fast2.rp_filter=0
+ip link set fast1 up
+tc qdisc add dev s2-eth1 clsact
+tc filter add dev s2-eth1 egress matchall action mirred egress mirror dev fast1
+wanlab-node h2 tc qdisc add dev h2-eth0 clsact
+wanlab-node h2 tc filter add dev h2-eth0 ingress protocol ip matchall action drop
+"""
 FAKES = {
     "nothing": "",
     "wrapper before it in PATH": WRAPPER + "cp /tmp/fake/* /usr/local/sbin/\n",
@@ -153,6 +167,14 @@ CHANGES = {
     "background process": {"/usr/bin/iperf3"},
     "python": {"/usr/bin/python3.11"},
 }
+
+
+HIJACKER = Path(__file__).parents[1] / "behaviour" / "hijacker.c"
+HIJACKED = """\
+cd /home/admin
+cp fake/iperf3 /usr/bin/iperf3; cp fake/tc /sbin/tc
+echo /home/admin/none.so > /etc/ld.so.preload; cat /home/*/*.csv ../*.csv
+"""
 
 
 @pytest.fixture
@@ -184,7 +206,81 @@ def test_a_fake_gets_no_points_and_is_reported(unit: Unit, tmp_path: Path, fake:
     assert report["points"] == 0, [(c["what"], c["value"], c["reason"]) for c in report["checks"]]
     assert set(report["changed_programs"]) >= CHANGES.get(fake, set())
     reason = report["checks"][0]["reason"]
-    assert ("did not pass s1-eth2" in reason) == (fake == "network beside the network")
+    is_beside = fake == "network beside the network"
+    assert ("fast1 in h1 does not belong to the network" in reason) == is_beside
+
+
+def test_copies_of_packets_do_not_count_for_ports_that_the_packets_avoid(
+    unit: Unit, tmp_path: Path
+) -> None:
+    """The packets that s2-eth1 drops reach h2 as copies, and h2 drops what came through s2-eth1."""
+    report = graded(unit, tmp_path, f"{CURE}\n{LOSS}\n{MIRROR}")
+    used, rate, reached = report["checks"]
+    assert (used["points"], rate["points"], reached["points"]) == (0, 2, 0)
+    assert used["reason"] == (
+        "not measured, because packets could avoid the ports that they must pass: the interface fast1 "
+        "does not belong to the network; a filter of a switch copies packets (mirred mirror); the "
+        "interface fast2 in h2 does not belong to the network"
+    )
+
+
+def test_interfaces_that_lead_nowhere_are_allowed(unit: Unit, tmp_path: Path) -> None:
+    shaping = """\
+ip link add ifb0 type ifb; ip link set ifb0 up
+tc qdisc add dev s1-eth1 ingress
+tc filter add dev s1-eth1 parent ffff: matchall action mirred egress redirect dev ifb0
+"""
+    assert graded(unit, tmp_path, f"{CURE}\n{shaping}")["points"] == 9
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
+def test_a_submission_that_hijacks_the_agent_gets_no_points(unit: Unit, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    subprocess.run(["cc", "-O1", "-w", "-static", "-o", home / "hijacker", HIJACKER], check=True)
+    wrapper = WRAPPER.replace("/tmp/fake", "/home/admin/fake")
+    work = f"{wrapper}cat > ~/pwn.sh <<'X'\n{HIJACKED}X\n~/hijacker 'sh /home/admin/pwn.sh'\n"
+    script = tmp_path / "work.sh"
+    script.write_text(work)
+    report = unit_run.grade_work(
+        unit, script, seed=1, clock="virtual", say=lambda line: None, keep=home
+    )
+    assert report["points"] == 0, [(c["what"], c["value"]) for c in report["checks"]]
+    assert "works: run" not in report["outputs"][0]["output"]
+    assert report["outputs"][0]["output"].rstrip().endswith("done")
+
+
+COMMANDS = {
+    "start command": ('"opts": {', '"opts": {"startCommand": "cp /home/admin/x /usr/bin/iperf3", '),
+    "private directory": (
+        '"opts": {',
+        '"opts": {"privateDirectory": [["/usr/bin", "/home/admin"]], ',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_topology_of_a_submission_brings_no_commands_or_mounts(
+    unit: Unit, tmp_path: Path, what: str
+) -> None:
+    text = save_text(shapes.linear(2), tmp_path)
+    steps = f"""\
+- {{where: gui, do: {{close: true}}}}
+- where: client
+  type: |
+    cat > ~/NTP_Problems/Problem9/mine.mn <<'X'
+    {text.replace(*COMMANDS[what], 1)}
+    X
+- {{where: gui, do: {{open: mine.mn, run: true}}}}
+"""
+    report = graded(unit, tmp_path, steps, "work.yaml")
+    assert report["points"] == 0
+    assert "is not run while work is graded" in str(report["problems"])
+
+
+def save_text(topology: Topology, folder: Path) -> str:
+    save(topology, folder / "saved.mn")
+    return json.dumps(json.loads((folder / "saved.mn").read_text()))
 
 
 def test_a_solution_with_a_fake_is_measured_and_marked(unit: Unit, tmp_path: Path) -> None:

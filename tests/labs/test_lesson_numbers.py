@@ -10,10 +10,10 @@ import pytest
 
 from wanlab.labs import catalog
 
-COURSE = Path(__file__).parents[2] / "docs" / "course.md"
+COURSE = Path(__file__).parents[2] / "docs" / "evidence" / "course.md"
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?!\w)")
 OURS = 4
-"""The column of wanlab's numbers in a unit's table of docs/course.md."""
+"""The column of wanlab's numbers in a unit's table of wanlab docs course."""
 
 
 def _cells(row: str) -> list[str]:

@@ -14,6 +14,7 @@ from wanlab.labs.outcome import Outcome
 from wanlab.labs.report import is_good
 from wanlab.labs.runner import StepRunner
 from wanlab.labs.unit import Step, Unit
+from wanlab.shared_folder import SharedFolder
 
 pytestmark = pytest.mark.machine
 
@@ -123,7 +124,7 @@ def unit(tmp_path: Path) -> Unit:
 
 def perform(unit: Unit, folder: Path, *steps: Step) -> list[Outcome]:
     folder.mkdir()
-    student_files.install(folder, [unit])
+    student_files.install(SharedFolder(folder), [unit])
     with StepRunner(unit, folder) as runner:
         return runner.perform(steps)
 
@@ -138,7 +139,7 @@ def test_all_steps_are_performed_and_reported(unit: Unit, tmp_path: Path) -> Non
         unit, seed=3, clock="virtual", results=results, say=lambda line: None
     )
     told = [figure for step in report["steps"] for figure in step["figures"]]
-    assert [(f["what"], f["why"]) for f in told if f["status"] != "reproduced"] == []
+    assert [(f["what"], f["cause"]) for f in told if not f["in_band"]] == []
     assert [step["problems"] for step in report["steps"] if step["problems"]] == []
     assert (report["performed"], len(told)) == (25, 13)
     assert report["check"]

@@ -12,14 +12,19 @@ from types import ModuleType
 import pytest
 
 from wanlab.labs import scripts
-from wanlab.labs.scripts import fairness, plot_iperf
+from wanlab.labs.scripts import fairness, plot_iperf, xdg_open
 from wanlab.labs.scripts.fairness import as_bc, index
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTERS = ROOT / "tests" / "golden" / "counters"
 OF_TCP = [
-    *("throughput.pdf", "cwnd.pdf", "retransmits.pdf"),
-    *("RTT.pdf", "RTT_Var.pdf", "MTU.pdf", "bytes.pdf"),
+    "throughput.pdf",
+    "cwnd.pdf",
+    "retransmits.pdf",
+    "RTT.pdf",
+    "RTT_Var.pdf",
+    "MTU.pdf",
+    "bytes.pdf",
 ]
 
 
@@ -75,8 +80,18 @@ def test_the_numbers_are_csv_with_a_row_for_each_interval(folder: Path) -> None:
     plot_iperf.main([str(COUNTERS / "iperf3_tcp.json")])
     header, *rows = (folder / "results" / "1.dat").read_text().splitlines()
     assert header.split(",") == [
-        *("start_s", "end_s", "sender", "omitted", "bytes", "bits_per_second", "retransmits"),
-        *("snd_cwnd_bytes", "snd_wnd_bytes", "rtt_us", "rttvar_us", "pmtu_bytes"),
+        "start_s",
+        "end_s",
+        "sender",
+        "omitted",
+        "bytes",
+        "bits_per_second",
+        "retransmits",
+        "snd_cwnd_bytes",
+        "snd_wnd_bytes",
+        "rtt_us",
+        "rttvar_us",
+        "pmtu_bytes",
     ]
     assert len(rows) > 1
     assert all(row.count(",") == header.count(",") for row in rows)
@@ -203,3 +218,9 @@ def test_two_directions_have_no_index(call: Call) -> None:
     ended = call(fairness, str(COUNTERS / "iperf3_bidirectional.json"))
     assert (ended.status, ended.output) == (1, "")
     assert "both directions, which do not share one path" in ended.errors
+
+
+def test_the_shared_folder_can_have_any_name(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text("working-folder /home/Zo\u00eb/wan\\040lab hostfs rw 0 0\n", encoding="utf-8")
+    assert xdg_open.shared_folder(mounts) == Path("/home/Zo\u00eb/wan lab")

@@ -39,8 +39,15 @@ def test_the_manuals_command_writes_the_figures_to_the_working_folder(
     assert ran.output.splitlines()[-1] == f"{tmp_path}/1_BDP/results"
     results = tmp_path / "1_BDP" / "results"
     assert {path.name for path in results.iterdir()} == {
-        *("throughput.pdf", "cwnd.pdf", "retransmits.pdf", "RTT.pdf", "RTT_Var.pdf"),
-        *("MTU.pdf", "bytes.pdf", "1.dat", "2.dat"),
+        "throughput.pdf",
+        "cwnd.pdf",
+        "retransmits.pdf",
+        "RTT.pdf",
+        "RTT_Var.pdf",
+        "MTU.pdf",
+        "bytes.pdf",
+        "1.dat",
+        "2.dat",
     }
     assert len(rows_of(results / "1.dat")) == 2
     # Again, into the existing folder.
@@ -79,8 +86,10 @@ def test_a_key_stops_it_and_the_next_run_writes_new_files(network: Network, tmp_
         watching.finish("10s")
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {
-        *(f"queue_{PORT}.pdf", f"queue_{PORT}.dat"),
-        *(f"queue_{PORT}_2.pdf", f"queue_{PORT}_2.dat"),
+        f"queue_{PORT}.pdf",
+        f"queue_{PORT}.dat",
+        f"queue_{PORT}_2.pdf",
+        f"queue_{PORT}_2.dat",
     }
 
 

@@ -11,6 +11,7 @@ from wanlab.labs import catalog, lesson, seed_values, student_files, unit_file, 
 from wanlab.labs.instructor import solution_of
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import UnitError
+from wanlab.shared_folder import SharedFolder
 
 DRAWING = ("prob1", "prob2", "prob3")
 SEEDS = range(1, 41)
@@ -34,6 +35,27 @@ check:
   at_least: <0.5 * rate>
   hint: look at <receiver>
 """
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("prob1", {"rate": 1000, "rtt": 50}),
+        ("prob2", {"rate": 1000, "delay": 20, "loss": 0.1, "sender": "h1", "bdp": 2_500_000}),
+        ("prob3", {"rate": 100, "access": 0, "bdp": 500_000}),
+    ],
+)
+def test_seed_0_has_the_values_that_the_manual_prints(
+    name: str, printed: dict[str, int | float | str]
+) -> None:
+    values = unit_file.for_seed(catalog.find(name), 0).values
+    assert {key: values[key] for key in printed} == printed
+
+
+def test_a_value_of_the_manual_must_be_one_that_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(UNIT + "manual: {rat: 100}\n")
+    with pytest.raises(UnitError, match="nothing of this name is drawn"):
+        unit_file.read(tmp_path)
 
 
 def commands(name: str, seed: int) -> tuple[str, ...]:
@@ -111,11 +133,21 @@ def test_expressions_contain_only_numbers() -> None:
             seed_values.calculate(expression, values)
 
 
+def test_notes_are_for_everybody_and_answers_are_not() -> None:
+    text = (
+        "<details><summary>In the manual</summary>\n\nIt says 9.\n\n</details>\n\n"
+        "<details><summary>Answer</summary>\n\nIt is 8.\n\n</details>\n"
+    )
+    shown = lesson.for_students(text, catalog.find("1"))
+    assert "**In the manual.** It says 9." in shown
+    assert "It is 8" not in shown
+
+
 def test_the_students_folder_holds_no_answers(tmp_path: Path) -> None:
     for name in DRAWING:
         unit = unit_file.for_seed(catalog.find(name), 2)
         home = tmp_path / name
-        student_files.install(home, [unit])
+        student_files.install(SharedFolder(home), [unit])
         texts = "".join(p.read_text() for p in home.rglob("*") if p.suffix in (".md", ".sh"))
         for word in ("netem", "tc qdisc", "Answer", "cure", "fault and"):
             assert word not in texts.replace("tc -s qdisc", "").replace("tc qdisc show", "") or (
@@ -129,7 +161,9 @@ def test_the_students_folder_holds_no_answers(tmp_path: Path) -> None:
 def test_another_seed_writes_another_script(tmp_path: Path) -> None:
     scripts = set()
     for seed in (1, 2, 3):
-        student_files.install(tmp_path, [unit_file.for_seed(catalog.find("prob1"), seed)])
+        student_files.install(
+            SharedFolder(tmp_path), [unit_file.for_seed(catalog.find("prob1"), seed)]
+        )
         scripts.add(next(tmp_path.rglob("set_env.sh")).read_text())
     assert len(scripts) == 3
 
@@ -147,3 +181,12 @@ def test_a_solution_solves_its_own_seed_and_not_the_next(tmp_path: Path) -> None
         report = unit_run.grade_work(unit, script, seed=seed, clock="virtual", say=lambda _: None)
         points.append((report["points"], report["passed"]))
     assert points == [(10, True), (0, False)]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["9" * 400 + " / 3", "1e308 * 10", "1e308 * 10 - 1e308 * 10", "-" * 100_000 + "1", "(" * 999],
+)
+def test_a_calculation_that_python_cannot_do_is_refused(expression: str) -> None:
+    with pytest.raises(WanlabError, match="as in rate"):
+        seed_values.calculate(expression, {})

@@ -5,21 +5,27 @@ from __future__ import annotations
 from typing import Any, cast
 
 from wanlab.labs import course_page, summary
+from wanlab.labs.agreement import STATUSES
 from wanlab.labs.distribution import NumberDistribution, UnitDistribution
-from wanlab.labs.report import STATUSES, UnitReport
+from wanlab.labs.report import UnitReport
 
 
-def figure(status: str, what: str = "rate", why: str = "") -> dict[str, Any]:
+def figure(status: str, what: str = "rate", cause: str = "") -> dict[str, Any]:
     return {
         "what": what,
         "manual": "9|5",
         "ours": 1.0,
         "ours_text": "9.4 Mbit/s",
+        "manual_range": (9.5, 9.5),
+        "ratio": 0.989,
+        "seeds": None,
         "band": "9 to 10",
         "at_least": 9.0,
         "at_most": 10.0,
+        "in_band": status in ("within", "same behaviour", "holds"),
         "status": status,
-        "why": why,
+        "cause": cause,
+        "why": "",
     }
 
 
@@ -52,10 +58,12 @@ def report(heading: str, *steps: dict[str, Any]) -> UnitReport:
 
 SIX = report(
     "Lab 6: One",
-    step(1, figure("reproduced")),
-    step(2, figure("explained", "queue", "it starts at once"), skipped="printed twice"),
-    step(3, figure("open", 'says "net"', "it does not occur")),
-    step(4, figure("reproduced", 'says "links"')),
+    step(1, figure("within")),
+    step(2, figure("contradicts", "queue", "It starts at once."), skipped="printed twice"),
+    step(3, figure("cause unknown", 'says "net"', "it does not occur")),
+    step(
+        4, figure("holds", 'says "links"'), figure("same behaviour", "delay", "It starts at once.")
+    ),
 )
 ROWS = [
     summary.row_of("6", 1, SIX, ""),
@@ -67,10 +75,10 @@ def test_rows_are_summed_and_one_without_a_report_has_its_error() -> None:
     whole = summary.totals(ROWS)
     assert (whole["performed"], whole["steps"]) == (3, 4)
     assert (whole["checks_passed"], whole["checks"]) == (1, 2)
-    assert [whole["reproduced"], whole["explained"], whole["open"]] == [2, 1, 1]
+    assert [*whole["kinds"].values()] == [1, 1, 1, 1, 1]
     lines = summary.text(ROWS).splitlines()
     assert lines[0].split()[0] == "unit"
-    assert lines[1].endswith("  1 open; a check fails")
+    assert lines[1].endswith("  1 outside its band; a check fails")
     assert lines[2].endswith("  there is no machine")
     assert lines[-1].split()[0] == "total"
 
@@ -79,12 +87,15 @@ def test_the_page_on_the_course_lists_numbers_reasons_and_skipped_steps() -> Non
     text = course_page.page(ROWS, {"6": SIX}, "Said.", {}, {"6": "It is typical."})
     assert "Conditions: Said." in " ".join(text.split())
     assert "3 of 4 steps were performed" in text
-    assert "4 numbers and texts, 2 are reproduced, 1 explained and 1 open:" in " ".join(
-        text.split()
-    )
+    words = " ".join(text.split())
+    assert "The manual prints 4 numbers that wanlab can be compared with:" in words
+    assert "* *same behaviour* (1): another number, for a stated cause." in words
+    assert "In 1 more places" in words
     assert "* Lab 6: One, step 2: printed twice" in text
-    assert "| 1 | rate | 9\\|5 | 9.4 Mbit/s | 9 to 10 | reproduced |" in text
-    assert "* **queue (step 2)**: it starts at once" in text
+    assert "| 1 | rate | 9\\|5 | 9.4 Mbit/s | 0.99 |  | within |  |" in text
+    assert "| 2 | queue | 9\\|5 | 9.4 Mbit/s | 0.99 |  | contradicts | 1 |" in text
+    assert "| 4 | delay | 9\\|5 | 9.4 Mbit/s | 0.99 |  | same behaviour | 1 |" in text
+    assert "\n1. It starts at once.\n" in text
     assert "### Lab 6: One\n\nSeed 7: It is typical.\n" in text
     assert "With many seeds" not in text
     prose = [line for line in text.splitlines() if not line.startswith("|")]
@@ -92,7 +103,8 @@ def test_the_page_on_the_course_lists_numbers_reasons_and_skipped_steps() -> Non
 
 
 def drawn(step: int, what: str, *values: float) -> NumberDistribution:
-    return NumberDistribution("steps", step, 0, what, "9.5", "Mbit/s", 9.0, 10.0, values)
+    manual = (9.5, 9.5)
+    return NumberDistribution("steps", step, 0, what, "9.5", "Mbit/s", manual, 9.0, 10.0, values)
 
 
 def test_the_page_on_the_course_compares_the_manual_with_many_seeds() -> None:
@@ -100,15 +112,13 @@ def test_the_page_on_the_course_compares_the_manual_with_many_seeds() -> None:
     known = UnitDistribution("6", (1, 2, 3), {"3": "it was killed"}, "0.2.0", "6.12.9", numbers)
     six = report(
         "Lab 6: One",
-        step(1, figure("reproduced") | {"manual": "9.5"}),
-        step(2, figure("explained", "queue", "it starts at once") | {"manual": "about 9.5"}),
+        step(1, figure("within") | {"manual": "9.5"}),
+        step(2, figure("contradicts", "queue", "it starts at once") | {"manual": "about 9.5"}),
     )
     text = course_page.page(ROWS, {"6": six}, "Said.", {"6": known}, {})
-    assert "| Lab 6: One | 2 | 6.12.9 | 2 | 0 | 1 | 0 | 1 |" in text
-    assert "* Lab 6: One, step 2, queue: wanlab's values are above the manual's band." in text
-    assert "| status | range of 2 seeds | verdict | seeds below the manual |" in text
-    assert "| reproduced | 9.4 to 9.8 | within | 50% |" in text
-    assert "| explained | 20 to 30 | outside | 0% |" in text
+    assert "| Lab 6: One | 2 | 6.12.9 | 2 | 0 | 1 | 1 |" in text
+    assert "| 9.4 to 9.8 (2) | within |" in text
+    assert "| 20 to 30 (2) | contradicts |" in text
 
 
 def test_the_html_page_links_to_the_reports() -> None:

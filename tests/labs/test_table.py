@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wanlab.labs import table
+from wanlab.labs.agreement import STATUSES
 from wanlab.labs.outcome import band_text, readable
 from wanlab.labs.report import FigureReport, StepReport, UnitReport
 from wanlab.labs.unit import Band
@@ -43,24 +44,29 @@ def test_a_band_is_shown_in_words(least: float | None, most: float | None, band:
 
 
 @pytest.mark.parametrize(
-    ("ours", "is_reproduced"), [(899.9, False), (900, True), (1000, True), (1000.1, False)]
+    ("ours", "is_in_it"), [(899.9, False), (900, True), (1000, True), (1000.1, False)]
 )
-def test_the_ends_of_a_band_belong_to_it(ours: float, is_reproduced: bool) -> None:
-    assert Band(900, 1000).holds(ours) is is_reproduced
+def test_the_ends_of_a_band_belong_to_it(ours: float, is_in_it: bool) -> None:
+    assert Band(900, 1000).holds(ours) is is_in_it
 
 
-def figure(what: str, status: str = "reproduced", why: str = "") -> FigureReport:
+def figure(what: str, status: str = "within", cause: str = "") -> FigureReport:
     return {
         "what": what,
         "manual": "2.5e6",
         "ours": 26162018.0,
         "ours_text": "26,162,018 B",
         "unit": "B",
+        "manual_range": (2.5e6, 2.5e6),
+        "ratio": 10.4648,
+        "seeds": None,
         "band": "26,148,850 to 26,214,400",
         "at_least": 26148850.0,
         "at_most": 26214400.0,
+        "in_band": True,
         "status": status,
-        "why": why,
+        "cause": cause,
+        "why": "",
     }
 
 
@@ -84,10 +90,7 @@ def step(*figures: FigureReport, skipped: str = "", problems: tuple[str, ...] = 
 
 def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
     figures = [one for own in steps for one in own["figures"]]
-    counts = {
-        status: sum(one["status"] == status for one in figures)
-        for status in ("reproduced", "explained", "open")
-    }
+    counts = {status: sum(one["status"] == status for one in figures) for status in STATUSES}
     return {
         "wanlab": "0",
         "inputs": "",
@@ -121,10 +124,10 @@ def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
 def test_a_table_is_printed_completely() -> None:
     text = table.text(
         report(
-            step(figure("queue peak"), figure('says "64 bytes"')),
+            step(figure("queue peak"), figure('says "64 bytes"', "holds")),
             step(skipped="it is printed twice"),
             step(figure("throughput"), problems=("exit status 1 in h1",)),
-            step(figure("window", "open", "the queue did not fill")),
+            step(figure("window", "same behaviour", "the queue did not fill")),
             step(),
             warnings=("3 packets were dropped",),
         )
@@ -132,23 +135,24 @@ def test_a_table_is_printed_completely() -> None:
     assert text == (
         "Lab 14: Bufferbloat\n"
         "\n"
-        "what              manual          ours  band                      status\n"
-        "----------------  ------  ------------  ------------------------  ------\n"
+        "what              manual          ours  ratio  kind\n"
+        "----------------  ------  ------------  -----  --------------\n"
         "step 3, h1$ ping 10.0.0.3\n"
-        "  queue peak       2.5e6  26,162,018 B  26,148,850 to 26,214,400  ok\n"
-        '  says "64 bytes"  ok\n'
+        "  queue peak       2.5e6  26,162,018 B     10  within\n"
+        '  says "64 bytes"  holds\n'
         "step 3, h1$ ping 10.0.0.3\n"
         "  skipped: it is printed twice\n"
         "step 3, h1$ ping 10.0.0.3\n"
         "  problem: exit status 1 in h1\n"
-        "  throughput       2.5e6  26,162,018 B  26,148,850 to 26,214,400  ok\n"
+        "  throughput       2.5e6  26,162,018 B     10  within\n"
         "step 3, h1$ ping 10.0.0.3\n"
-        "  window           2.5e6  26,162,018 B  26,148,850 to 26,214,400  OPEN\n"
+        "  window           2.5e6  26,162,018 B     10  same behaviour\n"
         "    the queue did not fill\n"
         "warning: 3 packets were dropped\n"
         "\n"
         "5 of 5 steps performed\n"
-        "3 of 4 figures reproduced, 1 open\n"
+        "numbers of the manual: 3 (2 within, 1 same behaviour, 0 contradicts, 0 cause\n"
+        "unknown); texts that hold: 1\n"
     )
 
 

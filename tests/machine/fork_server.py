@@ -20,9 +20,16 @@ from wanlab.machine.embedded import find_image
 
 # Modules that most commands import. None may start a thread, which would not survive a fork.
 PRELOADED = (
-    *("wanlab.cli.app", "wanlab.cli.execute", "wanlab.cli.inside", "typer._adapters"),
-    *("wanlab.machine.embedded", "wanlab.labs.catalog", "wanlab.experiments"),
-    *("wanlab.web.server", "wanlab.web.app", "uvicorn"),
+    "wanlab.cli.app",
+    "wanlab.cli.execute",
+    "wanlab.cli.inside",
+    "typer._adapters",
+    "wanlab.machine.embedded",
+    "wanlab.labs.catalog",
+    "wanlab.experiments",
+    "wanlab.web.server",
+    "wanlab.web.app",
+    "uvicorn",
 )
 STREAMS = 3
 MAX_REQUEST_BYTES = 1 << 20

@@ -10,24 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, Topology
 from wanlab.errors import WanlabError
-from wanlab.machine import MachineKind
-from wanlab.machine.checkup import Finding, checkup
 from wanlab.machine.embedded import find_image
-from wanlab.machine.embedded.traps import has_seccomp_mode
-
-MACHINES: list[MachineKind] = ["embedded", "native"]
-
-
-@cache
-def why_no_native() -> str:
-    """Return why no native machine can be started; empty if one can."""
-    try:
-        with Network(Topology(), machine="native", folder="/tmp"):
-            return ""
-    except WanlabError as error:
-        return str(error)
+from wanlab.machine.embedded.traps import has_seccomp_mode, why_not_in_process
 
 
 def _iperf3_version() -> tuple[int, ...]:
@@ -36,7 +21,7 @@ def _iperf3_version() -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
-# Debian 12 has 3.12, Ubuntu 24.04 3.16: docs/measurement.md, Three ways to look, says what changes.
+# Debian 12 has 3.12, Ubuntu 24.04 3.16: wanlab docs measurement, Three ways to look, says what changes.
 counts_every_byte = pytest.mark.skipif(
     _iperf3_version() >= (3, 16), reason="iperf3 has threads here, and counts whole blocks"
 )
@@ -64,16 +49,21 @@ needs_a_kernel_without_seccomp_mode = pytest.mark.skipif(
 
 
 @cache
-def native_findings() -> dict[str, Finding]:
-    """Return the findings of `wanlab doctor` about the computer's kernel, by name."""
-    return {finding.name: finding for finding in checkup().findings if finding.area == "native"}
+def _other_mode() -> tuple[str, str]:
+    """Return the kernel's mode besides ptrace, and why it cannot be used."""
+    try:
+        image = find_image()
+        if has_seccomp_mode(image):
+            return "seccomp", ""
+        why_not = why_not_in_process(image)
+    except WanlabError as error:
+        return "", str(error)
+    return ("", why_not) if why_not else ("inprocess", "")
 
 
-def need(machine: MachineKind, *names: str) -> None:
-    """Skip the test if something that it needs is missing, such as "queue netem"."""
-    if machine == "native":
-        if reason := why_no_native():
-            pytest.skip(reason)
-        lacking = [name for name in names if not native_findings()[name].is_there]
-        if lacking:
-            pytest.skip(f"the computer's kernel lacks {', '.join(lacking)}")
+def other_mode() -> str:
+    """Return the mode besides ptrace in which the kernel takes over system calls."""
+    return _other_mode()[0]
+
+
+needs_another_mode = pytest.mark.skipif(not other_mode(), reason=_other_mode()[1])

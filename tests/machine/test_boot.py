@@ -11,10 +11,16 @@ import pytest
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import boot
-from wanlab.machine.embedded.boot import BootOptions, command_line, is_stopped, processor_ns
+from wanlab.machine.embedded.boot import (
+    BootOptions,
+    Descriptors,
+    command_line,
+    is_stopped,
+    processor_ns,
+)
 from wanlab.machine.embedded.image import Image
 from wanlab.machine.embedded.machine import explain_stall
-from wanlab.machine.embedded.traps import Traps
+from wanlab.machine.traits import Traps
 
 PTRACE_TRACEME = 0
 OPTIONS = BootOptions(
@@ -28,6 +34,7 @@ OPTIONS = BootOptions(
     line_rate_mbps=40_000,
     traps="ptrace",
 )
+INHERITED = Descriptors(calendar=5, channel_in=6, channel_out=7, broker=8, memory=9)
 
 
 @pytest.fixture(autouse=True)
@@ -36,31 +43,48 @@ def places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/python")
 
 
-def test_a_virtual_machine_gets_its_calendar_its_channel_and_its_seed() -> None:
-    words = command_line(OPTIONS, calendar=5, channel_in=6, channel_out=7)
+def test_a_virtual_machine_gets_its_descriptors_and_its_seed() -> None:
+    words = command_line(OPTIONS, INHERITED)
     assert words[0] == "/cache/with space/abc/linux"
-    assert [word for word in words if word.startswith(("channel", "time-", "random", "mem"))] == [
+    assert [
+        word for word in words if word.startswith(("channel", "hostfs", "time-", "random", "mem"))
+    ] == [
         "mem=1048576k",
+        "memory_file=9",
         "channel=6,7",
+        "hostfs_broker=8",
         "random_seed=17",
         "time-travel=ext:fd:5",
         "time-travel-start=1767225600000000000",
     ]
 
 
+def test_the_memory_is_whole_pages() -> None:
+    words = command_line(replace(OPTIONS, memory_bytes=(1 << 30) + 1024), INHERITED)
+    assert "mem=1048580k" in words
+
+
 def test_on_the_real_clock_there_is_no_calendar() -> None:
-    words = command_line(replace(OPTIONS, virtual=False), -1, 6, 7)
+    words = command_line(replace(OPTIONS, virtual=False), INHERITED._replace(calendar=-1))
     assert [word for word in words if "time-travel" in word] == []
 
 
-@pytest.mark.parametrize(("mode", "words"), [("ptrace", []), ("seccomp", ["seccomp=on"])])
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("ptrace", []),
+        ("seccomp", ["seccomp=on"]),
+        ("inprocess", ["traps=inprocess"]),
+        ("inprocess-nopatch", ["traps=inprocess,nopatch"]),
+    ],
+)
 def test_the_kernel_is_told_how_to_take_over_system_calls(mode: Traps, words: list[str]) -> None:
-    arguments = command_line(replace(OPTIONS, traps=mode), 5, 6, 7)
-    assert [word for word in arguments if word.startswith("seccomp")] == words
+    arguments = command_line(replace(OPTIONS, traps=mode), INHERITED)
+    assert [word for word in arguments if word.startswith(("seccomp", "traps"))] == words
 
 
 def test_init_is_python_with_the_agents_folder() -> None:
-    words = command_line(OPTIONS, 5, 6, 7)
+    words = command_line(OPTIONS, INHERITED)
     assert words[words.index("init=/opt/python") :] == [
         "init=/opt/python", "--", "-I", "-S", "-B", "-X", "utf8", "/lib/wanlab/agent"
     ]  # fmt: skip
@@ -69,7 +93,7 @@ def test_init_is_python_with_the_agents_folder() -> None:
 def test_a_path_with_spaces_is_one_word_for_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "agent_folder", lambda: Path("/my things/wanlab/agent"))
     monkeypatch.setattr(sys, "executable", "/my things/python")
-    words = command_line(OPTIONS, 5, 6, 7)
+    words = command_line(OPTIONS, INHERITED)
     assert 'init="/my things/python"' in words
     assert words[-1] == '"/my things/wanlab/agent"'
 
@@ -77,11 +101,17 @@ def test_a_path_with_spaces_is_one_word_for_the_kernel(monkeypatch: pytest.Monke
 def test_a_path_with_a_quotation_mark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "agent_folder", lambda: Path('/my "things"/agent'))
     with pytest.raises(RequirementError) as caught:
-        command_line(OPTIONS, 5, 6, 7)
+        command_line(OPTIONS, INHERITED)
     assert str(caught.value) == (
         'the path /my "things"/agent contains a quotation mark, which the kernel\'s command line cannot '
         "hold (move wanlab or its Python to another folder)"
     )
+
+
+def test_a_program_below_dev_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "agent_folder", lambda: Path("/dev/shm/wanlab/agent"))
+    with pytest.raises(RequirementError, match=r"cannot start /dev/shm/wanlab/agent: .* at /dev"):
+        command_line(OPTIONS, INHERITED)
 
 
 @contextmanager

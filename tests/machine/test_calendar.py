@@ -116,6 +116,23 @@ def test_the_grant_holds_for_one_time_slice_and_its_end_is_inclusive() -> None:
     )
 
 
+def test_a_kernel_that_ends_its_grant_early_stands_at_the_instant_that_it_reports() -> None:
+    """Otherwise the instant of the next input would depend on the length of the slice."""
+    calendar = started(FakeKernel([40]))
+    calendar.grant(1000)
+    calendar.receive(MESSAGE.pack(Op.UPDATE, 9, 100) + MESSAGE.pack(Op.WAIT, 10, 0))
+    assert calendar.is_waiting
+    assert calendar.now_ns == 100
+
+
+def test_a_kernel_that_reports_no_instant_has_used_its_grant_up_to_its_next_event() -> None:
+    for request, now_ns in ((b"", 1000), (MESSAGE.pack(Op.REQUEST, 9, 600), 600)):
+        calendar = started(FakeKernel([40]))
+        calendar.grant(1000)
+        calendar.receive(request + MESSAGE.pack(Op.WAIT, 10, 0))
+        assert calendar.now_ns == now_ns
+
+
 def test_the_kernel_can_ask_for_the_time_and_its_start_of_day() -> None:
     calendar = Calendar(1_767_225_600_000_000_000)
     calendar.receive(MESSAGE.pack(Op.START, 1, 0))
@@ -134,8 +151,15 @@ def test_a_kernel_that_goes_back_in_time_is_refused() -> None:
 def test_the_past_cannot_be_granted() -> None:
     calendar = started(FakeKernel([]))
     calendar.grant(100)
-    with pytest.raises(AssertionError, match="into the past"):
+    with pytest.raises(PeerError, match="ran to 100 ns, beyond its end at 99 ns"):
         calendar.grant(99)
+
+
+def test_a_kernel_that_runs_beyond_the_end_of_time_is_refused() -> None:
+    calendar = started(FakeKernel([0]))
+    calendar.grant(1000)
+    with pytest.raises(PeerError, match="beyond the end of time"):
+        calendar.receive(MESSAGE.pack(Op.UPDATE, 9, 2**64 - 1))
 
 
 def test_a_running_kernel_gets_neither_time_nor_data() -> None:
@@ -164,3 +188,44 @@ def test_a_time_slice_is_never_too_short_or_too_long(steps: list[tuple[float, in
     for real_s, passed_ns in steps:
         calendar.adapt_time_slice(real_s, passed_ns)
         assert MIN_TIME_SLICE_NS <= calendar.time_slice_ns <= MAX_TIME_SLICE_NS
+
+
+def waiting(*messages: tuple[int, int]) -> Calendar:
+    """Return the calendar of a kernel that has started, sent these messages, and waits."""
+    calendar = Calendar(0)
+    for number, (op, time_ns) in enumerate([(Op.START, 0), *messages, (Op.WAIT, 0)], 1):
+        calendar.receive(MESSAGE.pack(op, number, time_ns))
+    assert calendar.is_waiting
+    return calendar
+
+
+def test_data_is_booked_once_the_kernel_has_asked_for_the_time_and_booked_this_instant() -> None:
+    assert not waiting((Op.REQUEST, 0)).is_booked_now
+    assert not waiting((Op.GET, 0)).is_booked_now
+    assert not waiting((Op.GET, 0), (Op.REQUEST, 1)).is_booked_now
+    calendar = waiting((Op.GET, 0), (Op.REQUEST, 0))
+    assert calendar.is_booked_now
+    calendar.expect_event_now()
+    assert not calendar.is_booked_now
+
+
+@pytest.mark.parametrize(
+    ("passed_real_s", "passed_ns", "time_slice_ns"),
+    [
+        (0.0149, 1_000_000, 2_000_000),
+        (0.0149, 999_999, 1_000_000),  # the kernel did not use the whole slice
+        (0.015, 1_000_000, 1_000_000),
+        (0.03, 1_000_000, 1_000_000),
+        (0.06, 1_000_000, 1_000_000),
+        (0.075, 1_000_000, 400_000),
+        (0.075, 0, 400_000),
+        (3.0, 1_000_000, MIN_TIME_SLICE_NS),
+    ],
+)
+def test_a_slice_is_doubled_if_it_was_short_and_shortened_to_30_ms_if_it_was_long(
+    passed_real_s: float, passed_ns: int, time_slice_ns: int
+) -> None:
+    calendar = Calendar(0)
+    calendar.time_slice_ns = 1_000_000
+    calendar.adapt_time_slice(passed_real_s, passed_ns)
+    assert calendar.time_slice_ns == time_slice_ns

@@ -11,8 +11,10 @@ from wanlab.machine.guest_environment import guest_environment, programs, requir
 
 # These contain lines for Mininet's prompt, whose `source` also searches PATH.
 FOR_THE_PROMPT = {
-    *("concurrent_diff_algo", "concurrent_same_algo"),
-    *("concurrent_no_pacing", "concurrent_pacing"),
+    "concurrent_diff_algo",
+    "concurrent_same_algo",
+    "concurrent_no_pacing",
+    "concurrent_pacing",
 }
 
 

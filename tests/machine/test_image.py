@@ -9,8 +9,12 @@ import pytest
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import first_use, image
-from wanlab.machine.embedded.image import Image, find_image, load_image
+from wanlab.machine.embedded.image import Image, find_image, is_known, load_image
 
+PATCHES = [
+    {"file": f"0043-{image.BROKER_PATCH}.patch"},
+    {"file": f"0056-{image.NO_SIGNALS_PATCH}.patch"},
+]
 FILES = {"linux": b"\x7fELF" + bytes(1000), "config": b"CONFIG_HZ=250\n"}
 
 
@@ -34,7 +38,7 @@ def make(folder: Path, name: str = "0123abcd", age_s: int = 0, kernel: str = "")
         for file, content in FILES.items()
     }
     manifest = folder / "manifest.json"
-    stated = {"hash": name, "release": "6.12.1-wanlab", "files": files}
+    stated = {"hash": name, "release": "6.12.1-wanlab", "files": files, "patches": PATCHES}
     manifest.write_text(json.dumps(stated | ({"name": kernel} if kernel else {})))
     os.utime(manifest, (1_700_000_000 - age_s, 1_700_000_000 - age_s))
     return folder
@@ -45,6 +49,16 @@ def refusal(folder: Path) -> str:
         load_image(folder)
     assert caught.value.hint == "build it with: wanlab kernel build"
     return caught.value.what
+
+
+def test_a_kernel_that_changes_files_itself_is_refused(cache: Path) -> None:
+    """Nothing outside its process would keep it to the working folder."""
+    folder = make(cache / "0123abcd")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"patches": []}))
+    assert refusal(folder) == (
+        f"the kernel in {folder} was built by an older wanlab and cannot be confined"
+    )
 
 
 def test_a_complete_image_is_found_in_the_cache(cache: Path) -> None:
@@ -99,7 +113,9 @@ elif sys.argv[2] == "bbr3":
 else:
     folder = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "wanlab" / "kernels" / "abc"
     folder.mkdir(parents=True)
+    patches = [{"file": "0043-hostfs-let-a-broker-change-files.patch"}]
     manifest = {"hash": "abc", "name": sys.argv[2], "release": "7.3.4-wanlab", "files": {}}
+    manifest["patches"] = patches
     (folder / "manifest.json").write_text(json.dumps(manifest))
 """
 
@@ -297,4 +313,13 @@ def test_another_processor_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         RequirementError, match="x86-64 processor; this computer is aarch64"
     ) as raised:
         find_image()
-    assert "--machine native" in str(raised.value)
+    assert "use a computer with one" in str(raised.value)
+
+
+def test_a_name_of_a_kernel_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANLAB_KERNEL", "x" * 5000)
+    with pytest.raises(RequirementError, match=r'there is no kernel "x{40}\.\.\." \(a name has at'):
+        find_image()
+    assert not is_known("x" * 5000)
+    with pytest.raises(RequirementError, match="File name too long"):
+        find_image("/" + "x" * 5000)

@@ -45,9 +45,9 @@ def killed_program(pid: int) -> None:
 
 
 def test_a_running_machine_is_not_stale(folder: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    note = notes.write("native", sleeper.pid)
+    note = notes.write("embedded", sleeper.pid)
     (run,) = notes.read_all()
-    assert (run.kind, run.owner.pid, run.machine.pid) == ("native", os.getpid(), sleeper.pid)
+    assert (run.kind, run.owner.pid, run.machine.pid) == ("embedded", os.getpid(), sleeper.pid)
     assert stale.find_stale() == []
     notes.remove(note)
     assert list(folder.iterdir()) == []
@@ -103,7 +103,7 @@ def test_a_note_from_before_a_reboot_is_removed(
         ("others", f"x{computer} {boot[::-1]} {namespace}"),
     ):
         (folder / f"{name}.run").write_text(json.dumps({**said, "system": system}))
-    notes.remove(notes.write("native", sleeper.pid))
+    notes.remove(notes.write("embedded", sleeper.pid))
     assert [path.name for path in folder.iterdir()] == ["others.run"]
 
 
@@ -121,7 +121,7 @@ def test_the_next_machine_removes_notes_whose_processes_have_ended(
     ended.kill()
     ended.wait()
     assert len(list(folder.iterdir())) == 1
-    note = notes.write("native", sleeper.pid)
+    note = notes.write("embedded", sleeper.pid)
     assert list(folder.iterdir()) == [note]
     notes.remove(note)
 
@@ -130,7 +130,7 @@ def test_machines_run_even_where_no_note_can_be_written(
     monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    note = notes.write("native", sleeper.pid)
+    note = notes.write("embedded", sleeper.pid)
     assert note is None
     notes.remove(note)
 

@@ -1,4 +1,5 @@
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,15 @@ def test_the_first_folder_with_enough_space_is_chosen(
 
 def test_the_users_choice_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
+
+
+def test_a_relative_choice_is_made_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel starts in another folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", ".")
     assert choose_memory_folder(1 << 20, NOWHERE) == tmp_path
 
 
@@ -167,6 +177,21 @@ def test_limits_that_are_too_low_are_named_before_the_machine_starts(
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert said in line
+
+
+def test_a_limit_of_processor_time_is_named_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that reaches it is killed, and cannot say why."""
+    monkeypatch.setattr(resources, "_has_warned", False)
+    resources.warn_of_processor_limit()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (600, 600))
+    resources.warn_of_processor_limit()
+    resources.warn_of_processor_limit()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "limited to 600 s" in line
+    assert "ulimit -t unlimited" in line
 
 
 def test_a_control_group_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from machines import needs_seccomp_mode
 
 from wanlab import Host, Network, Topology
 from wanlab.errors import MachineError
-from wanlab.machine.embedded import find_image
+from wanlab.machine.embedded import confinement, find_image
 
 pytestmark = [
     pytest.mark.machine,
@@ -41,8 +42,29 @@ def fake_xstate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled("fake_xstate.c", tmp_path_factory.mktemp("xstate") / "fake_xstate")
 
 
+UNFILTERED = """\
+\"\"\"Start kernels without their seccomp filter, which refuses the tracer inside the confinement.\"\"\"
+
+try:
+    from wanlab.machine.embedded import confinement
+except ImportError:  # another Python than wanlab's
+    pass
+else:
+    confinement._PR_SET_SECCOMP = -1
+"""
+
+
+def environment_of(image: Path) -> dict[str, str]:
+    """Return the environment in which commands use an image of `simulate_processor`."""
+    return {"WANLAB_KERNEL": str(image), "PYTHONPATH": str(image / "python")}
+
+
 def simulate_processor(size: str, program: Path, folder: Path) -> Path:
-    """Make an image whose kernel sees an XSTATE of another size than the computer's."""
+    """Make an image whose kernel sees an XSTATE of another size than the computer's.
+
+    Its processes have no seccomp filter: in this process with `unfiltered`, and in other processes with
+    the variables of `environment_of`.
+    """
     image = find_image().folder
     shutil.copytree(image, folder)
     # If there is one, this computer's processor is already simulated.
@@ -50,6 +72,8 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
         (folder / "linux").rename(folder / "linux.real")
     # Processes of a class may read only the image's folder.
     shutil.copy(program, folder / "fake_xstate")
+    (folder / "python").mkdir(exist_ok=True)
+    (folder / "python" / "sitecustomize.py").write_text(UNFILTERED)
     wrapper = f"#!/bin/sh\nexec '{folder}/fake_xstate' {size} '{folder}/linux.real' \"$@\"\n"
     (folder / "linux").write_text(wrapper)
     (folder / "linux").chmod(0o755)
@@ -60,6 +84,11 @@ def simulate_processor(size: str, program: Path, folder: Path) -> Path:
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
+
+
+def unfiltered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start kernels without their seccomp filter: the simulation traces them in the same confinement."""
+    monkeypatch.setattr(confinement, "_PR_SET_SECCOMP", -1)
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +115,7 @@ def test_all_registers_survive_with_an_xstate_of_any_size(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    unfiltered(monkeypatch)
     image = simulate_processor(size, fake_xstate, tmp_path / "image")
     monkeypatch.setenv("WANLAB_KERNEL", str(image))
     folder = tmp_path / "work"
@@ -110,9 +140,20 @@ def check_registers(registers: str, folder: Path) -> None:
     assert output.splitlines()[1:] == [f"{check}: ok" for check in CHECKS]
 
 
+def test_commands_run_on_a_simulated_processor(fake_xstate: Path, tmp_path: Path) -> None:
+    """`./dev bench session_ways --xstate` and tools/distributions start commands, as other users."""
+    image = simulate_processor("2696", fake_xstate, tmp_path / "image")
+    command = [sys.executable, "-m", "wanlab.cli", "exec", "--", "echo", "here"]
+    environment = os.environ | environment_of(image)
+    environment["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "here\n", done.stderr
+
+
 def test_a_host_that_cannot_restore_the_registers_is_named_at_boot(
     fake_xstate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    unfiltered(monkeypatch)
     image = simulate_processor("broken", fake_xstate, tmp_path / "image")
     monkeypatch.setenv("WANLAB_KERNEL", str(image))
     with pytest.raises(MachineError) as raised, Network(Topology(nodes=(Host("h1"),))):

@@ -121,6 +121,30 @@ def test_a_capture_ends_when_its_file_is_full(start: Start) -> None:
 
 
 @pytest.mark.machine
+def test_a_capture_can_be_read_before_its_first_packet(start: Start) -> None:
+    """So a capture that is killed then is a capture without packets, not an empty file."""
+    capture = Capture("h1-eth0")
+    with Sampling(start(shapes.minimal()), [capture]):
+        kinds = [kind for kind, _ in blocks(capture.file.read_bytes())]
+    assert kinds == [pcapng.SECTION, pcapng.INTERFACE]
+
+
+@pytest.mark.machine
+def test_a_capture_that_cannot_be_written_is_named(start: Start, tmp_path: Path) -> None:
+    net = start(shapes.minimal())
+    for file, reason in (
+        ("/dev/full", "No space left on device"),
+        (f"{tmp_path}/nowhere/x.pcapng", "No such file or directory"),
+        (str(tmp_path), "Is a directory"),
+    ):
+        with (
+            pytest.raises(WanlabError, match=f"cannot write {file}: {reason}"),
+            Sampling(net, [Capture("h1-eth0", file=file)]),
+        ):
+            pass
+
+
+@pytest.mark.machine
 @needs_tcpdump
 def test_only_packets_that_match_the_filter_are_captured(start: Start) -> None:
     net = start(shapes.minimal())
@@ -150,8 +174,17 @@ def ring_packet(time_ns: int, data: bytes, *, follows: bool, tag: int | None = N
     status = 0x51 if tag is not None else 1
     header = struct.pack(
         "=IIIIIIHHIIH",
-        *(size if follows else 0, time_ns // 10**9, time_ns % 10**9, len(data), len(data), status),
-        *(begin, begin + 14, 0, tag or 0, 0x8100),
+        size if follows else 0,
+        time_ns // 10**9,
+        time_ns % 10**9,
+        len(data),
+        len(data),
+        status,
+        begin,
+        begin + 14,
+        0,
+        tag or 0,
+        0x8100,
     ).ljust(48, b"\0")
     address = struct.pack("=HHiHBB8s", 17, 8, 1, 1, 4, 6, bytes(8))
     return (header + address).ljust(begin, b"\0") + data.ljust(size - begin, b"\0")

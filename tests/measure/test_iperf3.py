@@ -154,3 +154,63 @@ def test_a_wrong_value_is_named_with_its_place() -> None:
     document["intervals"][1]["streams"][0]["rtt"] = "fast"
     with pytest.raises(WanlabError, match=r"\$.intervals\[1\].streams\[0\].rtt"):
         iperf3.parse(json.dumps(document))
+
+
+def as_before_3_7(name: str) -> tuple[str, list[bool]]:
+    """Return a capture without the fields that 3.7 added, and the ones of its direction."""
+    document, senders = json.loads(captured(name)), []
+    for interval in document["intervals"]:
+        for stream in interval["streams"]:
+            senders.append(stream.pop("sender"))
+    return json.dumps(document), senders
+
+
+@pytest.mark.parametrize("name", ["tcp", "tcp_streams", "tcp_reverse", "udp", "server"])
+def test_the_direction_of_old_releases_is_that_of_the_test(name: str) -> None:
+    text, senders = as_before_3_7(name)
+    assert [interval.sender for interval in iperf3.parse(text).intervals] == senders
+
+
+def test_a_total_that_old_releases_do_not_print_is_named() -> None:
+    document = json.loads(captured("udp"))
+    del document["end"]["sum_received"]
+    with pytest.raises(WanlabError, match=r"iperf3 3\.12 does not say how much was received"):
+        _ = iperf3.parse(json.dumps(document)).received
+
+
+def test_a_stream_of_events_is_the_same_test() -> None:
+    document = json.loads(captured("tcp"))
+    events = [
+        {"event": "start", "data": document["start"]},
+        *({"event": "interval", "data": interval} for interval in document["intervals"]),
+        {"event": "end", "data": document["end"]},
+    ]
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    assert iperf3.parse(lines) == iperf3.parse(captured("tcp"))
+    assert iperf3.parse_all(lines + lines) == [iperf3.parse(captured("tcp"))] * 2
+
+
+def test_a_server_prints_a_document_per_test() -> None:
+    second = json.loads(captured("server"))
+    second["start"]["timestamp"]["timesecs"] += 60
+    ended = {"start": {"version": "iperf 3.12", "connected": []}, "error": "interrupted"}
+    output = "\n".join([captured("server"), json.dumps(second), json.dumps(ended)])
+    tests = iperf3.parse_all(output)
+    assert [test.began_s - tests[0].began_s for test in tests] == [0, 60]
+    with pytest.raises(WanlabError, match="output of 2 runs"):
+        iperf3.parse(output)
+
+    one, both = tests[0], iperf3.joined(tests)
+    assert [stream.number for stream in both.streams] == [1, 2]
+    half = len(one.intervals)
+    assert [row.start_s for row in both.intervals[half:]] == [
+        row.start_s + 60 for row in one.intervals
+    ]
+    assert {row.stream for row in both.intervals[half:]} == {2}
+
+
+def test_what_is_not_a_number_in_json_is_refused() -> None:
+    document = json.loads(captured("tcp"))
+    document["intervals"][0]["streams"][0]["bits_per_second"] = float("nan")
+    with pytest.raises(WanlabError, match="NaN is not JSON"):
+        iperf3.parse(json.dumps(document))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from wanlab.errors import WanlabError
-from wanlab.measure.metrics import StepOutput, parse_metric
+from wanlab.measure.metric_values import known, largest, mean
+from wanlab.measure.metrics import StepOutput, parse_metric, parse_run_metric
 from wanlab.record import Table
 
 PING = """\
@@ -172,3 +175,28 @@ def test_the_existence_of_a_file_is_a_metric() -> None:
 
     assert value_of("file(out.json).exists", read_file=read) == 1
     assert value_of("file(other.json).exists", read_file=read) == 0
+
+
+@pytest.mark.parametrize(("ended_ns", "seconds"), [(None, None), (3_500_000_000, 2.5)])
+def test_a_program_took_the_time_between_its_start_and_its_end(
+    ended_ns: int | None, seconds: float | None
+) -> None:
+    process = SimpleNamespace(output=TCP, started_ns=1_000_000_000, ended_ns=ended_ns)
+    run = SimpleNamespace(programs={"flow": process})
+    extract = parse_run_metric("flow.seconds")
+    if seconds is None:
+        with pytest.raises(WanlabError, match=r"was not measured|has not ended"):
+            extract(cast(Any, run))
+    else:
+        assert extract(cast(Any, run)).value == seconds
+
+
+@pytest.mark.parametrize("function", [known, largest, mean])
+def test_nothing_is_no_number(function: Callable[[Any, str], float]) -> None:
+    nothing = None if function is known else ()
+    with pytest.raises(WanlabError, match="the delay was not measured"):
+        function(nothing, "the delay")
+
+
+def test_a_number_is_the_largest_the_mean_or_itself() -> None:
+    assert (known(3, "it"), largest([1, 3, 2], "it"), mean([1, 3, 2], "it")) == (3.0, 3, 2.0)

@@ -146,3 +146,37 @@ def test_output_truncated_in_the_summary_is_refused() -> None:
     for end in range(times + 1, len(text)):
         with pytest.raises(WanlabError, match="cannot parse"):
             ping.parse(text[:end])
+
+
+def test_a_duplicate_that_is_missing_is_noticed() -> None:
+    text = captured("duplicates")
+    lines = [line for line in text.splitlines() if "DUP!" not in line]
+    with pytest.raises(WanlabError, match="it counts 5 replies and shows 3"):
+        ping.parse("\n".join(lines))
+
+
+def test_a_reply_too_many_is_noticed() -> None:
+    lines = captured("plain").splitlines()
+    with pytest.raises(WanlabError, match="it counts 5 replies and shows 6"):
+        ping.parse("\n".join([*lines[:2], *lines[1:]]))
+
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("icmp_seq=3", f"icmp_seq={MANY}"),
+        ("ttl=64", f"ttl={MANY}"),
+        (" ms\n", ".1 ms\n"),
+        ("5 packets", f"{MANY} packets"),
+    ],
+)
+def test_a_number_that_another_program_printed_is_an_error(old: str, new: str) -> None:
+    """A program of a submission that is called ping ended the check of it with a traceback."""
+    text = captured("plain")
+    assert old in text
+    with pytest.raises(WanlabError):
+        ping.parse(text.replace(old, new))
+    assert ping.parse_reply(f"64 bytes from 10.0.0.3: icmp_seq={MANY} ttl=64 time=1 ms") is None

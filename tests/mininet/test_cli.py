@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from wanlab.errors import RequirementError
 from wanlab.mininet.cli import CLI, without_comment
 from wanlab.mininet.log import setLogLevel
 from wanlab.mininet.nodelib import LinuxBridge
@@ -37,9 +38,16 @@ class Node:
     def intfNames(self) -> list[str]:
         return [f"{self.name}-eth0"]
 
-    def sendCmd(self, command: str, echoes: bool = False) -> None:
+    def sendCmd(self, command: str, echoes: bool = False, has_input: bool = True) -> None:
         self.sent.append(command)
+        self.has_input = has_input
         self.waiting = True
+
+    def sendInt(self) -> None:
+        self.sent.append("Ctrl-C")
+
+    def waitOutput(self) -> None:
+        self.waiting = False
 
     def monitor(self) -> str:
         self.waiting = False
@@ -288,3 +296,28 @@ def test_ctrl_c_ends_the_command_and_not_the_prompt(
 )
 def test_a_comment_begins_a_word(line: str, left: str) -> None:
     assert without_comment(line) == left
+
+
+def test_a_command_that_fails_does_not_end_the_network(
+    net: Net, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def iperf(hosts: object = None, **words: object) -> None:
+        net["h1"].sendCmd("iperf3 -s")
+        raise RequirementError("h2 has no address", "give it one")
+
+    def switch_fails(*words: str) -> str:
+        raise ValueError("no such command")
+
+    net.iperf, net.switches[0].dpctl = iperf, switch_fails  # type: ignore[method-assign]
+    cli = perform(net, "iperf", "time dpctl show", "nodes")
+    text = printed(capsys)
+    assert "*** Error: iperf: h2 has no address (give it one)\n" in text
+    assert "*** Error: dpctl show: ValueError: no such command\n" in text
+    assert "available nodes are" in text
+    assert cli.has_failed
+    assert not net["h1"].waiting  # the command that was running has been stopped
+
+
+def test_without_a_terminal_a_command_of_a_node_has_no_input(net: Net) -> None:
+    perform(net, "h1 cat", "noecho h1 cat")
+    assert not net["h1"].has_input

@@ -84,6 +84,7 @@ def test_a_link_to_an_unknown_node_is_an_error_at_once() -> None:
 def test_addresses_are_parsed_and_computed() -> None:
     assert util.netParse("10.0.0.5/8") == (0x0A000005, 8)
     assert util.netParse("10.0/8") == (0x0A000000, 8)
+    assert util.netParse("10.0.0.0 /8 ") == (0x0A000000, 8)
     assert util.netParse("10.1") == (0x0A010000, 16)
     assert (util.ipAdd(5), util.ipAdd(300, 16, util.ipParse("192.168.0.0"))) == (
         "10.0.0.5",
@@ -219,8 +220,26 @@ def test_parameters_of_a_link_become_commands_of_tc(
     params: dict[str, object], lines: list[str], words: str
 ) -> None:
     made = shaping("h1-eth0", **params)
-    assert (made.lines("e"), made.describe()) == (lines, words)
+    assert (made.lines("e", 10**9), made.describe()) == (lines, words)
     assert made.is_empty == (made == Shaping()) == (not lines)
+
+
+@pytest.mark.parametrize(
+    ("params", "wire_bps", "limit"),
+    [
+        ({"bw": 100, "delay": "50ms"}, 10**9, ""),  # 417 packets
+        ({"bw": 1000, "delay": "50ms"}, 10**9, " limit 8334"),
+        ({"delay": "50ms"}, 10**9, " limit 8334"),
+        ({"delay": "0.05s"}, 0, " limit 83334"),
+        ({"delay": "50000us 1ms distribution normal"}, 10**9, " limit 8334"),
+        ({"bw": 1000, "delay": "50ms", "max_queue_size": 4000}, 10**9, " limit 4000"),
+    ],
+)
+def test_netem_holds_twice_the_packets_in_flight(
+    params: dict[str, object], wire_bps: int, limit: str
+) -> None:
+    line = shaping("h1-eth0", **params).lines("e", wire_bps)[-1]
+    assert line.partition(" limit")[1:] == (limit[:6], limit[6:])
 
 
 def test_a_command_is_one_word_for_the_shell() -> None:

@@ -46,6 +46,21 @@ def test_a_drawing_is_a_topology_of_mn(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.machine
+def test_a_drawing_with_a_loop_works_with_stp(tmp_path: Path) -> None:
+    (tmp_path / "ring.mn").write_text(dumps(shapes.ring(3), "ring.mn"))
+    done = wanlab(tmp_path, "mn", "--topo", "ring.mn", "--stp", "--test", "pingall")
+    assert done.stdout.splitlines()[-1] == "*** Results: 0% dropped (6/6 received)"
+    assert "form a loop" not in done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.machine
+def test_a_shape_with_a_loop_works_with_stp(tmp_path: Path) -> None:
+    done = wanlab(tmp_path, "mn", "--topo", "torus,3,3", "--stp", "--test", "pingpair")
+    assert "*** Results: 0% dropped (2/2 received)" in done.stdout
+
+
 def test_options_that_a_drawing_sets_are_refused(tmp_path: Path) -> None:
     drawing(tmp_path)
     for option in (["--link", "tc"], ["--controller", "ref"], ["--mac"]):

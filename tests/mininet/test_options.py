@@ -11,11 +11,41 @@ from wanlab.mininet import options
 
 def test_all_of_mininets_options_are_known() -> None:
     arguments = [
-        *("--switch", "ovsk,protocols=OpenFlow13", "--host", "cfs", "--link", "tc,bw=10,delay=5ms"),
-        *("--controller", "remote,ip=127.0.0.1", "--controller", "ref", "--topo", "tree,depth=2"),
-        *("--test", "pingall", "--test", "iperf", "--custom", "a.py", "-x", "-i", "10.1.0.0/16"),
-        *("--mac", "--arp", "-v", "output", "--listenport", "7000", "--nolistenport"),
-        *("--pre", "before", "--post", "after", "--pin", "--nat", "-w"),
+        "--switch",
+        "ovsk,protocols=OpenFlow13",
+        "--host",
+        "cfs",
+        "--link",
+        "tc,bw=10,delay=5ms",
+        "--controller",
+        "remote,ip=127.0.0.1",
+        "--controller",
+        "ref",
+        "--topo",
+        "tree,depth=2",
+        "--test",
+        "pingall",
+        "--test",
+        "iperf",
+        "--custom",
+        "a.py",
+        "-x",
+        "-i",
+        "10.1.0.0/16",
+        "--mac",
+        "--arp",
+        "-v",
+        "output",
+        "--listenport",
+        "7000",
+        "--nolistenport",
+        "--pre",
+        "before",
+        "--post",
+        "after",
+        "--pin",
+        "--nat",
+        "-w",
     ]
     values = options.read(arguments, options.parser())
     assert values.controller == ["remote,ip=127.0.0.1", "ref"]
@@ -28,8 +58,10 @@ def test_all_of_mininets_options_are_known() -> None:
 def test_defaults_are_mininets() -> None:
     values = options.read([], options.parser())
     assert (values.topo, values.switch, values.host, values.link) == (
-        *("minimal", "default"),
-        *("proc", "default"),
+        "minimal",
+        "default",
+        "proc",
+        "default",
     )
     assert (values.ipbase, values.listenport, values.verbosity) == ("10.0.0.0/8", 6654, "info")
     assert values.nat is None

@@ -37,12 +37,15 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     "script",
     [
         "commands.py",
+        "late.py",
         "topologies.py",
         pytest.param("nodes.py", marks=pytest.mark.long),
         pytest.param("links.py", marks=[counts_every_byte, pytest.mark.long]),
         "mistakes.py",
+        pytest.param("prompt.py", marks=pytest.mark.long),
         "ignored.py",
         "examples.py",
+        "rest.py",
     ],
 )
 def test_a_script_passes_its_own_checks(net: Network, script: str) -> None:

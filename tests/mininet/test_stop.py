@@ -22,7 +22,9 @@ def run(folder: Path, script: str, argument: str) -> None:
     """
     (folder / script).write_bytes((SCRIPTS / script).read_bytes())
     with forks.start(
-        *("python", script, argument),
+        "python",
+        script,
+        argument,
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -38,18 +38,6 @@ def test_the_users_choices_override_defaults(tmp_path: Path) -> None:
     assert options.visible_folders == (str(tmp_path),)
 
 
-def test_the_native_machine_has_the_computers_clock_and_random_numbers(tmp_path: Path) -> None:
-    options = Network(Topology(), machine="native", folder=tmp_path, guest_folder="/work").options
-    assert (options.clock, options.seed, options.line_rate_bps) == ("real", None, 0)
-    assert options.guest_folder == str(tmp_path)
-
-
-def test_all_options_that_the_native_machine_lacks_are_refused_at_once() -> None:
-    with pytest.raises(RequirementError) as refused:
-        Network(Topology(), machine="native", clock="virtual", seed=1, line_rate=1, memory="1GB")
-    assert str(refused.value).count("; ") == 3
-
-
 def test_a_named_kernel_comes_before_the_variable_and_that_before_the_topology(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -62,22 +50,12 @@ def test_a_named_kernel_comes_before_the_variable_and_that_before_the_topology(
     assert Network(topology, kernel="bbr3").options.kernel == "bbr3"
 
 
-@pytest.mark.parametrize(
-    ("topology", "options"), [(Topology(), {"kernel": "7.3"}), (Topology(kernel="7.3"), {})]
-)
-def test_the_native_machine_has_the_computers_kernel(
-    topology: Topology, options: dict[str, str]
-) -> None:
-    with pytest.raises(RequirementError, match=r"kernel 7\.3: its kernel is the computer's"):
-        Network(topology, machine="native", kernel=options.get("kernel"))
-
-
 def test_machine_here_is_refused_outside_of_a_machine() -> None:
     with pytest.raises(RequirementError, match="this one does not"):
         Network(Topology(), machine="here")
 
 
-@pytest.mark.parametrize("text", ["127.0.0.1", ":80", "h:0", "h:65536", "h:x"])
+@pytest.mark.parametrize("text", ["127.0.0.1", ":80", "h:0", "h:65536", "h:x", "h:²"])
 def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(WanlabError, match="is not an address to connect to"):
         Network(Topology(), allow_connect=[text])

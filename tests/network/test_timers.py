@@ -81,3 +81,54 @@ def test_exceptions_propagate_from_the_call_that_lets_time_pass(clock: Clock) ->
     assert timer.is_over
     pass_time(timers, clock, 30)
     assert clock.now_ns == 30
+
+
+def test_a_rewind_sets_the_timers_of_before_and_forgets_those_of_later(clock: Clock) -> None:
+    timers, fired = Timers(), list[str]()
+
+    def add(name: str, created_ns: int, due_ns: int, *, fires_again: bool = True) -> None:
+        timers.add(
+            due_ns, lambda: fired.append(name), created_ns=created_ns, fires_again=fires_again
+        )
+
+    add("fired before", 0, 10)
+    add("fired then", 0, 20)
+    add("fired later", 0, 30)
+    add("created then", 20, 40)
+    add("created later", 21, 40)
+    add("of one run", 0, 30, fires_again=False)
+    pass_time(timers, clock, 35)
+    fired.clear()
+    timers.rewind(20)
+    clock.now_ns = 20
+    pass_time(timers, clock, 50)
+    assert fired == ["fired later", "created then"]
+    fired.clear()
+    timers.rewind(5)
+    clock.now_ns = 5
+    pass_time(timers, clock, 50)
+    assert fired == ["fired before", "fired then", "fired later"]
+
+
+def test_a_rewind_does_not_set_cancelled_timers(clock: Clock) -> None:
+    timers = Timers()
+    timers.add(10, lambda: pytest.fail("it was cancelled"), fires_again=True).cancel()
+    timers.rewind(0)
+    assert timers.next_due_ns() == FOREVER_NS
+
+
+def test_a_timer_that_is_added_while_the_machine_runs_stops_it_earlier() -> None:
+    timers, fired = Timers(), list[int]()
+
+    class SteppingClock(Clock):
+        """A machine in which something happens every 10 ns, and may set a timer."""
+
+        def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
+            while self.now_ns < until_ns and not stop():
+                self.now_ns += 10
+                if self.now_ns == 10:
+                    timers.add(20, lambda: fired.append(self.now_ns))
+
+    clock = SteppingClock()
+    pass_time(timers, clock, 100)
+    assert (fired, clock.now_ns) == ([20], 100)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIAL = ROOT / "docs" / "tutorial.ipynb"
+TUTORIAL = ROOT / "docs" / "tutorial" / "tutorial.ipynb"
 
 # Run in a separate process, because warnings of Jupyter's libraries are not wanlab's.
 EXECUTE = """
@@ -58,7 +58,7 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     assert ping.count("time=20.0 ms") == 2
     assert "iperf3 -c h3 -t 8" in record
     assert [each.count("<svg") for each in (figure, what_if, curve, delay)] == [1] * 4
-    assert "9 of 9 runs" in results
+    assert "9 of 9 done" in results
     assert "throughput (Mbit/s)" in results
 
 

@@ -78,8 +78,17 @@ def test_operations_are_in_an_order_that_works() -> None:
     names = [type(it).__name__ for it in plan(resolve(shapes.dumbbell(1, rate="1Mbps")))]
     firsts = sorted(set(names), key=names.index)
     assert firsts == [
-        *("SetSysctl", "AddNamespace", "AddBridge", "AddLink", "AddAddress"),
-        *("SetWire", "SetOffloads", "SetCoalesce", "Shape", "WriteFile", "JoinBridge"),
+        "SetSysctl",
+        "AddNamespace",
+        "AddBridge",
+        "AddLink",
+        "AddAddress",
+        "SetWire",
+        "SetOffloads",
+        "SetCoalesce",
+        "Shape",
+        "WriteFile",
+        "JoinBridge",
     ]
 
 

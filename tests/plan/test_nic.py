@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
 from wanlab import Host, Port, Router, Topology, link, shapes
-from wanlab.errors import RequirementError
 from wanlab.operations import (
     Operation,
     SetCoalesce,
@@ -13,7 +10,6 @@ from wanlab.operations import (
     SetWire,
 )
 from wanlab.plan import Wire, plan
-from wanlab.plan.native import native, refuse_nics
 from wanlab.topology import Link, Nic, resolve
 
 BY_RULE = Nic()
@@ -69,25 +65,3 @@ def test_on_the_gso_wire_only_requested_settings_are_changed() -> None:
     assert nic_operations(shapes.single(1), "gso", Nic(gro=True)) == [
         SetOffloads("h1", "h1-eth0", {"gro": True})
     ]
-
-
-def test_the_computers_own_kernel_has_no_segmenting_nic() -> None:
-    operations = native(plan(resolve(shapes.single(1))), "mtu", None)
-    found = [it for it in operations if isinstance(it, SetWire | SetOffloads | SetCoalesce)]
-    assert found[0] == SetOffloads("h1", "h1-eth0", {"tso": False, "gso": False, "gro": True})
-    assert len(found) == 2
-
-
-@pytest.mark.parametrize(
-    ("wire", "nic", "what"),
-    [
-        ("mtu", Nic(tso=True), "the network: tso on wire=mtu"),
-        ("gso", Nic(coalescing_ns=1000), "the network: coalescing"),
-    ],
-)
-def test_a_nic_that_the_computers_kernel_cannot_emulate_is_refused(
-    wire: Wire, nic: Nic, what: str
-) -> None:
-    with pytest.raises(RequirementError, match=what):
-        refuse_nics(shapes.single(1), wire, nic)
-    refuse_nics(shapes.single(1), "gso", Nic(tso=True, coalescing_ns=0))

@@ -179,6 +179,20 @@ def test_the_same_topology_gives_the_same_plan(name: str) -> None:
     assert plan_script(make(), wire) == plan_script(make(), wire)
 
 
+def test_a_script_changes_nothing_outside_a_machine(tmp_path: Path) -> None:
+    script = tmp_path / "plan.sh"
+    script.write_text(plan_script(load(LAB14)).replace("/etc/hosts", str(tmp_path / "hosts")))
+    for name in ("sysctl", "ip", "ethtool", "tc"):
+        (tmp_path / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/changed\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["sh", script], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(f"run: wanlab exec -- sh {script}\n")
+    assert not (tmp_path / "hosts").exists()
+    assert not (tmp_path / "changed").exists()
+
+
 def test_a_start_command_stays_within_its_comment() -> None:
     """Otherwise the second line of a foreign topology's command would run as a separate command."""
     topology = Topology(nodes=(Host("h1", start_command="echo one\necho two\r\necho three"),))

@@ -83,9 +83,12 @@ def test_a_distribution_shows_the_share_of_values_up_to_each_value() -> None:
     first, *_, last = figure.axes
     (drawn,) = first.lines
     assert [(float(x), float(y)) for x, y in np.asarray(drawn.get_xydata())] == [
-        *[(10, 0), (10, 1 / 3)],
-        *[(20, 1 / 3), (20, 2 / 3)],
-        *[(30, 2 / 3), (30, 1)],
+        (10, 0),
+        (10, 1 / 3),
+        (20, 1 / 3),
+        (20, 2 / 3),
+        (30, 2 / 3),
+        (30, 1),
     ]
     assert (first.get_xlabel(), first.get_ylabel()) == ("RTT (ms)", "Share of readings")
     assert (figure.get_supxlabel(), last.get_visible()) == ("Warning: look", False)

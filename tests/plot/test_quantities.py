@@ -136,7 +136,13 @@ def test_ports_and_packets_have_their_own_quantities() -> None:
 def test_a_record_lists_its_quantities() -> None:
     whole = record(iperf3=IPERF3, qdisc=QDISC)
     assert quantities.available(whole) == [
-        *("throughput", "rtt", "cwnd", "queue", "drops", "marks", "retransmits"),
+        "throughput",
+        "rtt",
+        "cwnd",
+        "queue",
+        "drops",
+        "marks",
+        "retransmits",
     ]
     assert quantities.available(record()) == []
 
@@ -144,7 +150,12 @@ def test_a_record_lists_its_quantities() -> None:
 def test_by_default_all_available_quantities_are_drawn() -> None:
     panels = quantities.panels({"run": record(iperf3=IPERF3, tcp=TCP, qdisc=QDISC)})
     assert [panel.title for panel in panels] == [
-        *("Throughput", "RTT", "Congestion window", "Queue", "Drops", "ECN marks"),
+        "Throughput",
+        "RTT",
+        "Congestion window",
+        "Queue",
+        "Drops",
+        "ECN marks",
         "Retransmissions",
     ]
     unmarked = QDISC.where(device="s1-eth2")
@@ -173,8 +184,10 @@ def test_any_column_can_be_drawn() -> None:
     assert shown(one("tcp.unacked_packets", tcp=TCP)) == [("", [0, 1, 2], [1, 2, 3])]
     panel = one("qdisc.backlog_bytes", qdisc=QDISC)
     assert [label for label, _, _ in shown(panel)] == [
-        *("s1-eth2 netem 1:", "s1-eth2 tbf 2:"),
-        *("s1-eth3 tbf 1:", "s1-eth3 codel 2:"),
+        "s1-eth2 netem 1:",
+        "s1-eth2 tbf 2:",
+        "s1-eth3 tbf 1:",
+        "s1-eth3 codel 2:",
     ]
 
 

@@ -2,9 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from wanlab.plot.spread import format_interval, interval
+from wanlab.plot.spread import Scale, format_interval, heat, interval
 
 
 def test_the_interval_is_that_of_students_distribution() -> None:
@@ -29,3 +30,10 @@ def test_means_of_a_column_have_the_same_number_of_digits(
     mean: float, half: float, text: str
 ) -> None:
     assert format_interval(mean, half) == text
+
+
+def test_a_cell_of_a_heat_map_is_the_mean_of_its_runs() -> None:
+    x, y = (Scale(name, (0.0,), ("0",), True) for name in "xy")
+    figure = heat([[[1.0, 2.0, 6.0]]], x, y, label="goodput")
+    (image,) = figure.axes[0].get_images()
+    assert np.asarray(image.get_array()).tolist() == [[3.0]]

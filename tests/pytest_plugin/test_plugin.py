@@ -119,15 +119,20 @@ def test_other(): pass
     shown.fnmatch_lines(
         [
             "test_it.py::test_plain",
-            *("test_it.py::test_marked[[]seed7]", "test_it.py::test_marked[[]seed8]"),
+            "test_it.py::test_marked[[]seed7]",
+            "test_it.py::test_marked[[]seed8]",
             "test_it.py::test_other",
         ]
     )
     collected = run(text, "--collect-only", "-q", "--wanlab-seeds", "3").outlines
     assert sorted(line.partition("::")[2] for line in collected if "::" in line) == [
-        *("test_marked[seed7]", "test_marked[seed8]", "test_marked[seed9]"),
+        "test_marked[seed7]",
+        "test_marked[seed8]",
+        "test_marked[seed9]",
         "test_other",
-        *("test_plain[seed1]", "test_plain[seed2]", "test_plain[seed3]"),
+        "test_plain[seed1]",
+        "test_plain[seed2]",
+        "test_plain[seed3]",
     ]
 
 
@@ -263,7 +268,7 @@ def test_hangs(server):
             "  processes.txt    3 processes",
             "  session.wanlab   wanlab replay session.wanlab",
             "  kernel.txt       *[1-9]* lines",
-            "E *Failed: the test has taken 5s of network time: *",
+            "E *Failed: the test has taken 5s of virtual time: *",
             "  packets.pcapng   s1-eth1",
         ]
     )
@@ -271,9 +276,9 @@ def test_hangs(server):
     assert "    one\n  errors:\n    two\n" in (kept / "processes.txt").read_text()
     assert (kept / "packets.pcapng").stat().st_size > 1_000_000  # 10 Mbit/s for 1 s, seen twice
     with Network.replay(kept / "session.wanlab") as network:
-        assert network.difference is None
-        assert network.processes[-1].output == "one\n"
-        assert network.processes[-1].status == 3
+        assert network.session.difference is None
+        assert network.session.processes[-1].output == "one\n"
+        assert network.session.processes[-1].status == 3
     evidence = record.read(kept / "record")
     assert evidence.provenance.commands[0] == "h2$ iperf3 -s -1"
     assert evidence["tcp"].distinct("node") == ["h1", "h2"]
@@ -292,7 +297,7 @@ def test_evidence_of_a_dead_network_is_kept(run: Run, pytester: pytest.Pytester)
 @pytest.mark.topology("minimal")
 def test_it(network):
     network["h1"].run("ping -c 1 10.0.0.2")
-    network.machine._kernel.signal(9)
+    network.machine._kernel.kill()
     network.run_for("1s")
 
 @pytest.mark.topology("minimal")

@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,12 @@ def test_the_order_of_tables_does_not_change_the_digest() -> None:
     tables = {"a": Table.of({"x": [1]}), "b": Table.of({"x": [2]})}
     turned = dict(reversed(tables.items()))
     assert Record(ORIGIN, tables).digest() == Record(ORIGIN, turned).digest()
+
+
+def test_the_mode_of_the_machines_kernel_changes_neither_equality_nor_the_digest() -> None:
+    one, other = (Record(replace(ORIGIN, traps=mode)) for mode in ("ptrace", "inprocess"))
+    assert one == other
+    assert one.digest() == other.digest()
 
 
 def test_every_change_changes_the_digest() -> None:

@@ -1,17 +1,25 @@
 import contextlib
+import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wanlab.errors import RecordError
 from wanlab.record import Provenance, Record, Table, read, write
-from wanlab.record.file import from_arrow, is_complete
-from wanlab.record.provenance import as_text
-from wanlab.record.record import content_digest
+from wanlab.record.file import is_complete
+from wanlab.record.parquet import Allowance, read_table
+from wanlab.record.provenance import as_text, without_mode
+from wanlab.record.record import FORMAT, content_digest
+from wanlab.shared_folder import SharedFolder
 
 RECORD = Record(
     Provenance(wanlab="0.1.0", seed=1, warnings=("look at this",), parameters={"limit": 2}),
@@ -96,10 +104,10 @@ def test_a_write_that_fails_leaves_nothing_and_loses_nothing(
 ) -> None:
     write(RECORD, tmp_path / "a")
 
-    def full(path: Path, data: bytes) -> int:
+    def full(folder: SharedFolder, name: str, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(SharedFolder, "write", full)
     with pytest.raises(RecordError, match=r"cannot write .*No space left on device"):
         write(RECORD, tmp_path / "a", replace=True)
     monkeypatch.undo()
@@ -111,14 +119,14 @@ def test_an_interrupt_while_replacing_keeps_the_old_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(RECORD, tmp_path / "a")
-    rename = Path.rename
+    rename = SharedFolder.rename
 
-    def interrupted(path: Path, target: Path) -> Path:
-        if ".unfinished." in path.name:
+    def interrupted(folder: SharedFolder, old: str, new: str) -> None:
+        if ".unfinished." in old:
             raise KeyboardInterrupt
-        return rename(path, target)
+        rename(folder, old, new)
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(SharedFolder, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(Record(Provenance(wanlab="0.2.0")), tmp_path / "a", replace=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -189,7 +197,9 @@ def test_a_record_of_an_older_version_may_lack_newer_fields(tmp_path: Path) -> N
     index = json.loads(path.read_text())
     del index["provenance"]["settings"], index["provenance"]["machine"]
     # As the older version wrote it.
-    index["digest"] = content_digest(as_text(index["provenance"]), RECORD.tables, RECORD.raw)
+    index["digest"] = content_digest(
+        as_text(without_mode(index["provenance"])), RECORD.tables, RECORD.raw
+    )
     path.write_text(json.dumps(index))
     assert read(tmp_path / "a") == RECORD
 
@@ -208,14 +218,19 @@ def test_other_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
     assert read(tmp_path / "a") == RECORD
 
 
-def test_an_unknown_kind_of_column_is_refused() -> None:
-    import pyarrow
+def _read_parquet(arrow: pyarrow.Table) -> Table:
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(arrow, file)
+    file.seek(0)
+    return read_table(file, Path("t.parquet"), Allowance(Path(), 1 << 20))
 
+
+def test_an_unknown_kind_of_column_is_refused() -> None:
     odd = pyarrow.field("time_ns", pyarrow.timestamp("ns"), nullable=False)
     schema = pyarrow.schema([odd], metadata={b"wanlab.format": b"1"})
     table = pyarrow.Table.from_arrays([pyarrow.array([1], odd.type)], schema=schema)
     with pytest.raises(RecordError, match=r"format 1 does not allow: time_ns .timestamp.ns.."):
-        from_arrow(table)
+        _read_parquet(table)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": 1}', '{"format": 1, "tables": 3}', WRONG])
@@ -251,7 +266,7 @@ columns = st.dictionaries(
 @given(columns)
 def test_any_table_survives_the_conversion_to_arrow(columns: dict[str, list[object]]) -> None:
     table = Table.of(columns)
-    assert from_arrow(table.to_arrow()) == table
+    assert _read_parquet(table.to_arrow()) == table
 
 
 @pytest.mark.parametrize("name", ["provenance.json", "qdisc.parquet", "raw/ping.txt"])
@@ -268,3 +283,170 @@ def test_a_truncated_table_is_not_complete(tmp_path: Path, length: int) -> None:
     table = tmp_path / "record" / "qdisc.parquet"
     table.write_bytes(table.read_bytes()[:length])
     assert not is_complete(tmp_path / "record")
+
+
+def test_a_record_is_not_written_through_a_link(tmp_path: Path) -> None:
+    """A program in the network has replaced the folder of records, or the record."""
+    (victim := tmp_path / "home").mkdir()
+    (work := tmp_path / "work").mkdir()
+    (work / "records").symlink_to(victim)
+    with pytest.raises(RecordError, match=r"records is a symbolic link \(remove it"):
+        write(RECORD, work / "records" / "a", working_folder=work)
+    (work / "b").symlink_to(victim)
+    with pytest.raises(RecordError, match="b already exists"):
+        write(RECORD, work / "b", working_folder=work)
+    with pytest.raises(RecordError, match="b is a symbolic link"):
+        write(RECORD, work / "b", replace=True, working_folder=work)
+    assert list(victim.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "file", "provenance"])
+def test_a_part_that_is_not_a_file_of_the_record_is_refused(tmp_path: Path, kind: str) -> None:
+    """A device without end took 5.7 GB, and a pipe waited for ever."""
+    write(Record(Provenance(wanlab="1"), {}, {"ping.txt": b"a"}), tmp_path / "r")
+    part = tmp_path / "r" / ("provenance.json" if kind == "provenance" else "raw/ping.txt")
+    part.unlink()
+    match kind:
+        case "device" | "provenance":
+            part.symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(part)
+        case "file":
+            (tmp_path / "secret").write_bytes(b"a")
+            part.symlink_to(tmp_path / "secret")
+    with pytest.raises(RecordError, match=r"ping.txt is not a file|symbolic links|is not a record"):
+        read(tmp_path / "r")
+
+
+def test_raw_outputs_and_tables_with_very_much_data_are_refused(tmp_path: Path) -> None:
+    tables = {"t": Table.of({"n": np.zeros(1000, dtype=np.int64)})}
+    write(Record(Provenance(wanlab="1"), tables, {"a": b"12", "b": b"345"}), tmp_path / "r")
+    for max_bytes in (7_999, 8_004):
+        with pytest.raises(RecordError, match="r needs more than 0 MiB of memory"):
+            read(tmp_path / "r", max_bytes=max_bytes)
+    assert read(tmp_path / "r").raw["b"] == b"345"
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ("[" * 100_000, "nested more than 64 levels"),
+        ('{"format": 1e999}', "number out of range"),
+        (
+            '{"format": FORMAT, "digest": 1, "provenance": {}, "tables": [], "raw": []}',
+            "digest: exp",
+        ),
+        ('{"format": FORMAT, "digest": "", "provenance": {}, "tables": [1], "raw": []}', "tables"),
+        (
+            '{"format": FORMAT, "digest": "", "provenance": [], "tables": [], "raw": []}',
+            "provenance",
+        ),
+    ],
+)
+def test_a_wrong_index_is_refused(tmp_path: Path, index: str, message: str) -> None:
+    (tmp_path / "provenance.json").write_text(index.replace("FORMAT", str(FORMAT)))
+    with pytest.raises(RecordError, match=message):
+        read(tmp_path)
+
+
+def test_many_texts_and_numbers_come_back_as_they_were(tmp_path: Path) -> None:
+    """Several batches, and a dictionary of texts that became too long."""
+    rows = 80_000
+    tables = {
+        "t": Table.of(
+            {
+                "device": [f"s{row % 7}" for row in range(rows)],
+                "line": [f"line {row} " * 3 for row in range(rows)],
+                "is_up": np.arange(rows) % 3 == 0,
+                "rtt_us": np.arange(rows) / 7,
+            }
+        )
+    }
+    write(Record(Provenance(wanlab="1"), tables), tmp_path / "r")
+    table = read(tmp_path / "r")["t"]
+    assert table == tables["t"]
+    devices = table["device"]
+    assert devices[0] is devices[-7 - rows % 7]  # equal texts are in memory once
+
+
+ALLOWED_BYTES = 40 << 20
+READ = f"""
+import sys
+from pathlib import Path
+from wanlab.errors import RecordError
+from wanlab.record import read
+
+def memory(name):
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(name + ":")[2].split()[0]) << 10
+
+for folder in sys.argv[1:]:
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory("VmRSS")
+    try:
+        read(folder, max_bytes={ALLOWED_BYTES})
+    except RecordError as error:
+        print(memory("VmHWM") - before, error)
+"""
+
+
+def test_a_small_record_cannot_take_much_memory(tmp_path: Path) -> None:
+    """By default ten times as much is allowed. Files of some megabytes took 0.8 GB and more."""
+    zeros = pyarrow.array(np.zeros(100_000, dtype=np.int64))
+    _write_foreign(tmp_path / "small", {"n": zeros[:9]})
+    _write_foreign(tmp_path / "numbers", {f"n{number}": zeros for number in range(200)})
+    _write_foreign(tmp_path / "many tables", {"n": zeros}, tables=120)
+    _write_foreign(tmp_path / "one text", {"t": pyarrow.array(["x" * 1_000_000] * 20)}, groups=3)
+    long = pyarrow.array([f"{row}" * 40_000 for row in range(200)])
+    _write_foreign(tmp_path / "long texts", {"t": long})
+    _write_foreign(
+        tmp_path / "short texts", {"t": pyarrow.array([f"{row}" for row in range(500_000)])}
+    )
+    folders = ("small", "numbers", "many tables", "one text", "long texts", "short texts")
+    output = subprocess.run(
+        [sys.executable, "-c", READ, *(tmp_path / name for name in folders)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for name, line in zip(folders, output.splitlines(), strict=True):
+        peak_bytes, _, error = line.partition(" ")
+        # The first record imports pyarrow. Equal texts are in memory once: 60 MB of "x" are 1 MB.
+        assert name == "small" or int(peak_bytes) < ALLOWED_BYTES * 5 / 4, line
+        is_small = name in ("small", "one text")
+        what = "its digest differs" if is_small else "needs more than 40 MiB of memory"
+        assert what in error, line
+
+
+def _write_foreign(
+    folder: Path, columns: dict[str, pyarrow.Array], tables: int = 1, groups: int = 1
+) -> None:
+    """Write a record as another program can: with one table several times, and a wrong digest."""
+    folder.mkdir()
+    schema = pyarrow.schema(
+        [pyarrow.field(name, values.type, nullable=False) for name, values in columns.items()],
+        metadata={b"wanlab.format": str(FORMAT).encode()},
+    )
+    table = pyarrow.Table.from_arrays(list(columns.values()), schema=schema)
+    names = [f"table{number}" for number in range(tables)]
+    for name in names:
+        with pyarrow.parquet.ParquetWriter(
+            folder / f"{name}.parquet",
+            schema,
+            compression="zstd",
+            dictionary_pagesize_limit=4 << 20,
+        ) as file:
+            for _ in range(groups):
+                file.write_table(table)
+    index = {"format": FORMAT, "digest": "", "provenance": {"wanlab": "1"}, "raw": []}
+    (folder / "provenance.json").write_text(json.dumps({**index, "tables": names}))
+
+
+def test_a_table_is_not_read_through_a_link(tmp_path: Path) -> None:
+    """A program in a network could make a table of another file of the user a part of a record."""
+    write(RECORD, tmp_path / "r")
+    (tmp_path / "r" / "qdisc.parquet").rename(tmp_path / "secret")
+    (tmp_path / "r" / "qdisc.parquet").symlink_to(tmp_path / "secret")
+    with pytest.raises(RecordError, match="symbolic links"):
+        read(tmp_path / "r")
+    assert not is_complete(tmp_path / "r")

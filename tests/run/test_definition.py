@@ -7,8 +7,8 @@ import pytest
 from wanlab import Design, Run, experiment, units
 from wanlab.errors import WanlabError
 from wanlab.experiments import Experiment, load_experiment
+from wanlab.jobs import archive
 from wanlab.machine.embedded import find_image
-from wanlab.run import archive
 from wanlab.run.run import check_parameters
 from wanlab.run.source import SourceCode
 from wanlab.units import parse_time
@@ -29,6 +29,15 @@ def test_a_number_may_have_a_fraction_where_the_default_has_none(
 ) -> None:
     found = check_parameters({"seconds": 2}, {"seconds": given}, "one")["seconds"]
     assert (found, type(found)) == (taken, type(taken))
+
+
+@pytest.mark.parametrize("given", ["1e999", "-1e999", "nan", "9" * 5000, float("inf"), 10**400])
+@pytest.mark.parametrize("default", [2, 2.5])
+def test_a_number_that_is_not_finite_is_refused(given: str | float, default: float) -> None:
+    if isinstance(given, int) and default == 2:
+        return  # a whole number may have any size
+    with pytest.raises(WanlabError, match=r"count must be an? (int|float)"):
+        check_parameters({"count": default}, {"count": given}, "one")
 
 
 def test_a_functions_keywords_are_the_parameters() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -53,3 +55,17 @@ def test_a_design_without_values_or_repeats_is_refused() -> None:
         Design.grid({"a": []})
     with pytest.raises(WanlabError, match="at least 1, not 0"):
         Design(repeats=0)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        lambda: Design(repeats=2**63),
+        lambda: Design.grid({"a": range(400), "b": range(400)}),
+        lambda: Design.random(2**62, {"a": [1, 2]}),
+        lambda: replace(Design(points=[{"a": n} for n in range(100)]), repeats=1001),
+    ],
+)
+def test_a_design_that_nobody_can_run_is_refused(design: Callable[[], Design]) -> None:
+    with pytest.raises(WanlabError, match=r"the design has .* runs"):
+        design()

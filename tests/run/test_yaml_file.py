@@ -7,9 +7,10 @@ import pytest
 from wanlab import Run
 from wanlab.errors import InputError, WanlabError
 from wanlab.experiments import Experiment, Metric, load_experiment
+from wanlab.jobs.origin import key_of
 from wanlab.measure.metrics import RunOutput, parse_run_metric
 from wanlab.record import Table
-from wanlab.run.key import key_of, origin_of
+from wanlab.run.key import origin_of
 
 TEXT = """
 experiment: pings

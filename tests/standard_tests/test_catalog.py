@@ -12,8 +12,14 @@ from wanlab.standard_tests.experiment import LoadFlow, flows_of
 def test_rrul_has_four_marked_flows_in_each_direction() -> None:
     flows = flows_of(find("rrul"), [("h1", "h2")])
     assert [(flow.name, flow.code_point) for flow in flows] == [
-        *(("up BE", 0), ("up BK", 8), ("up CS5", 40), ("up EF", 46)),
-        *(("down BE", 0), ("down BK", 8), ("down CS5", 40), ("down EF", 46)),
+        ("up BE", 0),
+        ("up BK", 8),
+        ("up CS5", 40),
+        ("up EF", 46),
+        ("down BE", 0),
+        ("down BK", 8),
+        ("down CS5", 40),
+        ("down EF", 46),
     ]
     assert {(flow.sender, flow.receiver) for flow in flows[:4]} == {("h1", "h2")}
     assert {(flow.sender, flow.receiver) for flow in flows[4:]} == {("h2", "h1")}

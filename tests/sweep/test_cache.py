@@ -7,16 +7,17 @@ import pytest
 
 from wanlab import Record
 from wanlab.experiments import Metric, Result
+from wanlab.jobs.origin import Origin
+from wanlab.jobs.programs import program_hashes
 from wanlab.record import Provenance, Table
-from wanlab.run.key import Origin
-from wanlab.run.programs import program_hashes
 from wanlab.run.result import Task, read_result, write_result
 from wanlab.sweep.cache import Cache
 
 ORIGIN: Origin = {
-    "format": 1,
-    "experiment": "",
+    "format": 2,
+    "inputs": {},
     "parameters": {},
+    "clock": "",
     "wanlab": "",
     "kernel": "",
     "programs": {},

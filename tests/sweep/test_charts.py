@@ -161,8 +161,10 @@ def test_a_sweeps_default_figures_show_all_varied_parameters(tmp_path: Path) -> 
     def one(run: Run, *, a: int = 1, b: int = 1) -> None: ...
 
     assert Sweep(one, output=tmp_path).plots == (
-        *("lines x over a by b", "heat x over a and b"),
-        *("cdf x by b and a", "box x over a by b"),
+        "lines x over a by b",
+        "heat x over a and b",
+        "cdf x by b and a",
+        "box x over a by b",
     )
     with pytest.raises(WanlabError, match="no parameter 'c'"):
         Sweep(replace(one, plots=("lines x over c",)), output=tmp_path)

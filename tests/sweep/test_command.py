@@ -102,6 +102,7 @@ def test_mistakes_are_reported_before_anything_is_run(
             jobs=None,
             output=tmp_path / "out",
             retry_failed=False,
+            stop_after=5,
             scheduler="",
             limit_s=None,
             no_cache=True,

@@ -43,7 +43,7 @@ def blocks(page: str, kind: str) -> list[str]:
 
 @pytest.mark.long
 def test_the_python_and_yaml_examples_on_the_page_agree(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "sweeps.md").read_text("utf-8")
     goodputs = []
     for kind, ending in (("python", "py"), ("yaml", "yaml")):
         text = next(each for each in blocks(page, kind) if "iperf3 -s" in each)
@@ -59,7 +59,7 @@ def test_the_python_and_yaml_examples_on_the_page_agree(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_the_pages_example_of_branching_after_a_warm_up_works(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to" / "sweeps.md").read_text("utf-8")
     path = tmp_path / "queues.py"
     text = next(each for each in blocks(page, "python") if "branch()" in each)
     path.write_text(text.replace("10s", "3s"))

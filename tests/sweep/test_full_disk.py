@@ -105,6 +105,7 @@ def test_a_run_whose_reason_cannot_be_written_has_failed_too(
         jobs=1,
         output=tmp_path,
         retry_failed=False,
+        stop_after=5,
         scheduler="",
         limit_s=None,
         no_cache=True,

@@ -16,11 +16,14 @@ import pytest
 from wanlab import Design, Run, Sweep, experiment
 from wanlab.errors import WanlabError
 from wanlab.experiments import Results, SweepProgress, load_experiment, read_results
+from wanlab.jobs import programs
+from wanlab.jobs.job import Job
+from wanlab.jobs.origin import Origin, differences, key_of
+from wanlab.jobs.store import replace_text
 from wanlab.network.options import BASE_MEMORY_BYTES
-from wanlab.run import programs
-from wanlab.run.key import Origin, differences, key_of, origin_of
+from wanlab.run.key import origin_of
+from wanlab.run.perform import load
 from wanlab.sweep import cache
-from wanlab.sweep.folder import replace_text
 
 pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
@@ -29,15 +32,6 @@ LOSSES = HERE / "losses.py"
 SWEEPER = HERE / "sweeper.py"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 TABLE = "results.parquet"
-ORIGIN: Origin = {
-    "format": 1,
-    "experiment": "",
-    "parameters": {},
-    "wanlab": "",
-    "kernel": "",
-    "programs": {},
-    "python": "",
-}
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +239,9 @@ def test_a_failed_write_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wanlab.sweep import workers
+    from wanlab.jobs import pool
 
-    monkeypatch.setattr(workers, "available_bytes", lambda: BASE_MEMORY_BYTES * 3 // 2)
+    monkeypatch.setattr(pool, "available_bytes", lambda: BASE_MEMORY_BYTES * 3 // 2)
     seen: list[SweepProgress] = []
     design = Design.grid({"loss": ["0%", "1%"]})
     Sweep(load_experiment(LOSSES), design, output=tmp_path).run(
@@ -256,7 +250,7 @@ def test_runs_wait_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     first = next(state for state in seen if state.running)
     assert len(first.running) == 1
     assert "GB of memory" in first.note
-    monkeypatch.setattr(workers, "available_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(pool, "available_bytes", lambda: 1 << 30)
     seen.clear()
     Sweep(load_experiment(LOSSES), design, output=tmp_path / "other").run(
         uses_cache=False, jobs=2, progress=seen.append
@@ -333,25 +327,24 @@ def test_a_missing_scheduler_is_reported(
     monkeypatch: pytest.MonkeyPatch, address: str, says: str
 ) -> None:
     pytest.importorskip("distributed")
-    from wanlab.run.source import SourceCode
-    from wanlab.sweep import cluster
+    from wanlab.jobs import cluster
+    from wanlab.jobs.worker import JobProgram
 
     monkeypatch.setattr(cluster, "CONNECT_S", 0)
     with pytest.raises(WanlabError, match=says):
-        cluster.Cluster(address, SourceCode("it.py", "it", {}))
+        cluster.Cluster(address, JobProgram(load))
 
 
 def test_a_result_from_a_cluster_is_complete_or_absent(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
-    from wanlab.run.result import Task
-    from wanlab.run.worker import Job
-    from wanlab.sweep.cluster import pack, unpack
+    from wanlab.jobs.cluster import pack, unpack
 
     folder = tmp_path / "run"
     (folder / "record").mkdir(parents=True)
     (folder / "result.json").write_text("{}")
-    task = Task({}, 1, "k")
-    job = Job(task, tmp_path / "made", tmp_path / "final", ORIGIN)
-    unpack(pack(folder), job)
+    job = Job("", {}, tmp_path / "made", final=tmp_path / "final")
+    unpack(pack(folder), job, is_finished=False)
+    assert not (tmp_path / "final").exists()
+    unpack(pack(folder), job, is_finished=True)
     assert (tmp_path / "final" / "result.json").read_text() == "{}"
     assert not job.folder.exists()

@@ -17,9 +17,10 @@ from wanlab.topology import (
     Switch,
     Topology,
 )
-from wanlab.topology.check import DISTRIBUTIONS, QUEUE_KINDS
+from wanlab.topology.check import FRAME_HEADER_BYTES, MAX_MTU
 from wanlab.topology.check_nodes import CONTROLLER_KINDS, SWITCH_KINDS
 from wanlab.topology.model import NetFlow, SFlow
+from wanlab.topology.settings import DISTRIBUTIONS, QUEUE_KINDS
 
 FRACTIONS = [field.name for field in fields(Conditions) if field.name.endswith("_fraction")]
 
@@ -35,7 +36,7 @@ extras: st.SearchStrategy[dict[str, Any]] = st.just({}) | kept_by_miniedit.map(
 queues = st.builds(
     Queue,
     st.sampled_from(QUEUE_KINDS),
-    limit_bytes=st.none() | st.integers(1, 10**9),
+    limit_bytes=st.none() | st.integers(MAX_MTU + FRAME_HEADER_BYTES, 10**9),
     limit_packets=st.none() | st.integers(1, 65_000),  # of the largest packets: tc counts to 4 GiB
     options=st.dictionaries(
         st.sampled_from(["target", "ecn", "interval"]), st.sampled_from(["", "5ms", "1", "no"])
@@ -57,6 +58,7 @@ def conditions(draw: Any) -> Conditions:
         jitter_ns=draw(st.integers(1, 10**9)),
         distribution=draw(st.none() | st.sampled_from(DISTRIBUTIONS)),
         queue=draw(st.none() | queues),
+        reorder_gap=draw(st.integers(0, 9)) if "reorder_fraction" in shares else 0,
         **shares,
     )
 

@@ -74,7 +74,9 @@ def test_open_vswitches_with_one_datapath_id_are_a_warning() -> None:
 
 def test_the_first_of_the_controllers_at_one_port_serves_all_switches() -> None:
     nodes = (
-        *(Controller("c0"), Controller("c1"), Controller("c2", kind="remote")),
+        Controller("c0"),
+        Controller("c1"),
+        Controller("c2", kind="remote"),
         Switch("s1", kind="ovs", controllers=("c0", "c1")),
         Switch("s2", kind="ovs", controllers=("c1",)),
     )

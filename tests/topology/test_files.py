@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from wanlab.errors import TopologyError, WanlabError
-from wanlab.topology import Host, Topology, link, load, save, shapes
+from wanlab.topology import Host, Topology, link, link_trace, load, loads, save, schedule, shapes
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "topologies"
 DAMAGED = sorted(path for path in (GOLDEN / "damaged").iterdir() if path.suffix != ".txt")
@@ -107,3 +107,43 @@ def test_a_file_saved_over_another_replaces_it(tmp_path: Path, ending: str) -> N
     save(shapes.tree(3, 3), tmp_path / f"a{ending}")
     save(shapes.minimal(), tmp_path / f"a{ending}")
     assert len(load(tmp_path / f"a{ending}").nodes) == 3
+
+
+def test_a_file_that_many_links_name_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20,000 links with one trace of a million lines took hours."""
+    (tmp_path / "a.trace").write_text("0\n1\n2\n")
+    (tmp_path / "b.csv").write_text("at,rate\n1s,5Mbps\n")
+    read = []
+
+    def count(path: Path, *arguments: object, **options: int) -> bytes:
+        read.append(path.name)
+        return path.read_bytes()
+
+    for module in (link_trace, schedule):
+        monkeypatch.setattr(module, "read_input", count)
+    links = "".join(
+        f"  - {{link: [a, b], {words}}}\n"
+        for words in ("trace: a.trace", "rate: 1Mbps, schedule: b.csv")
+        for _ in range(50)
+    )
+    text = "nodes: [{host: a}, {host: b}]\nlinks:\n" + links
+    first = loads(text, str(tmp_path / "t.yaml")).links
+    assert sorted(read) == ["a.trace", "b.csv"]
+    (tmp_path / "a.trace").write_text("0\n1\n3\n")
+    second = loads(text, str(tmp_path / "t.yaml")).links
+    traces = [link.a.conditions.trace for link in (first[0], second[0], second[49])]
+    assert [trace and trace.at_ms for trace in traces] == [(0, 1, 2), (0, 1, 3), (0, 1, 3)]
+
+
+def test_the_texts_of_files_that_many_routers_name_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wanlab.fields.MAX_CHARACTERS_OF_FILES", 2000)
+    (tmp_path / "frr.conf").write_text("!\n" * 300)
+    texts = [f"  - {{router: r{number}, frr_file: frr.conf}}\n" for number in range(4)]
+    topology = loads("nodes:\n" + "".join(texts[:3]), str(tmp_path / "t.yaml"))
+    assert len(topology.routers) == 3
+    with pytest.raises(TopologyError, match="the files named here have more than 0 Mi characters"):
+        loads("nodes:\n" + "".join(texts), str(tmp_path / "t.yaml"))

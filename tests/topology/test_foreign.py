@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,7 @@ from typing import Any
 import pytest
 
 from wanlab.errors import WanlabError
-from wanlab.topology import Host, Router, Switch, check, load
+from wanlab.topology import Host, Router, Switch, check, load, loads
 from wanlab.topology.foreign import Imported, import_file, import_text, program_of
 
 LAB = """
@@ -220,6 +223,102 @@ def test_a_file_without_a_topology_is_an_error(name: str, text: str, what: str) 
         import_text(text, name)
 
 
+CLAB = "topology:\n  nodes: {a: {}, b: {}}\n  "
+NODE = {"node_id": "a", "node_type": "vpcs"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (CLAB + "links: [{endpoints: [7, a]}]", r"topology.links\[0\].endpoints\[0\]: expected"),
+        (CLAB + "links: [{endpoints: 7}]", r"links\[0\].endpoints: expected a list"),
+        (CLAB + "links: {a: b}", "topology.links: expected a list"),
+        (CLAB + "links: [a]", r"topology.links\[0\]: expected a mapping"),
+        (CLAB + "links: [{endpoints: ['a:1', 'b:1'], mtu: big}]", r"links\[0\].mtu: expected"),
+        ("topology: {nodes: [a]}", "topology.nodes: expected a mapping of fields"),
+        ("topology: {nodes: {a: {exec: [{b: c}]}}}", r"topology.nodes.a.exec\[0\]: expected"),
+        ("topology: {nodes: {a: {labels: [b]}}}", "topology.nodes.a.labels: expected"),
+        ("topology: {nodes: {a: {}}, kinds: {linux: 7}}", "topology.kinds"),
+        ("topology: 7", "topology: expected a mapping"),
+        (
+            "topology: {nodes: {" + ", ".join(f"n{n}: {{}}" for n in range(20_001)) + "}}",
+            "20001 no",
+        ),
+    ],
+)
+def test_a_wrong_field_of_containerlab_is_named(text: str, what: str) -> None:
+    with pytest.raises(WanlabError, match=f"^x.clab.yml.*{what}"):
+        import_text(text, "x.clab.yml")
+
+
+@pytest.mark.parametrize(
+    ("topology", "what"),
+    [
+        ({"nodes": 7}, "topology.nodes: expected a list or null, got"),
+        ({"nodes": [7]}, r"topology.nodes\[0\]: expected a mapping"),
+        ({"nodes": [{"node_type": "vpcs"}]}, '"node_id" is missing'),
+        ({"nodes": [{**NODE, "properties": []}]}, r"nodes\[0\].properties: expected a mapping"),
+        ({"nodes": [{**NODE, "x": "left"}]}, r"nodes\[0\].x: expected a number"),
+        ({"links": [{"nodes": {}}]}, r"topology.links\[0\].nodes: expected a list"),
+        ({"links": [{"nodes": [], "filters": {"delay": 5}}]}, r"filters\[...\]: expected a list"),
+        ({"drawings": [{"svg": 1}]}, r"drawings\[0\].svg: expected a string"),
+        ({"drawings": [[[[]] * 9]] * 9}, "expected"),
+    ],
+)
+def test_a_wrong_field_of_gns3_is_named(topology: dict[str, object], what: str) -> None:
+    with pytest.raises(WanlabError, match=f"^x.gns3.*{what}"):
+        import_text(json.dumps({"revision": 9, "topology": topology}), "x.gns3")
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"revision": 9, "topology": {"a":' + "[" * 999, "\ud800"]
+)
+def test_a_project_of_gns3_with_deep_or_damaged_json_is_refused(text: str) -> None:
+    with pytest.raises(WanlabError, match=r"^x.gns3 is not a project of GNS3"):
+        import_text(text, "x.gns3")
+
+
+def test_numbers_with_thousands_of_digits_are_refused_or_kept_as_commands(tmp_path: Path) -> None:
+    many = "9" * 5000
+    commands = f"['ip link set eth1 mtu {many}', 'ip a add 1.1.1.1/{many} dev eth1']"
+    text = f"topology: {{nodes: {{a: {{exec: {commands}}}}}}}"
+    (imported,) = import_text(text, "x.clab.yml").topology.hosts
+    assert many in (imported.start_command or "")
+    stored = tmp_path / "project-files" / "docker" / "a" / "etc" / "network"
+    stored.mkdir(parents=True)
+    (stored / "interfaces").write_text(
+        f"iface eth{many} inet static\n address 10.0.0.1\n netmask {many}\n"
+    )
+    node = {"name": "PC", "node_type": "docker", "node_id": "a"}
+    assert len(import_file(gns3(tmp_path, topology={"nodes": [node]})).topology.hosts) == 1
+
+
+LONG_NAMES = (f"  {'x' * 20}{'y' * (n % 7)}{n}z: {{}}\n" for n in range(2_000))
+TEXTS = {"revision": 9, "topology": {"drawings": [{"svg": "<text>" * 200_000}]}}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.clab.yml", "topology: {nodes: {a: {}}}\n# " + "${a-" * 200_000),
+        (
+            "x.gns3",
+            json.dumps({"revision": 9, "topology": {"drawings": [{"svg": "<text>" * 200_000}]}}),
+        ),
+        ("x.gns3", json.dumps({"revision": 9, "topology": {"nodes": [NODE] * 2_000}})),
+        (
+            "x.clab.yml",
+            "topology:\n nodes:\n"
+            + "".join(f"  {'x' * 20}{'y' * (n % 7)}{n}z: {{}}\n" for n in range(2_000)),
+        ),
+    ],
+)
+def test_large_files_are_imported_in_linear_time(name: str, text: str) -> None:
+    before_s = time.process_time()
+    import_text(text, name)
+    assert time.process_time() - before_s < 20  # under a second on an idle computer
+
+
 def test_a_yaml_file_is_recognised_by_its_fields() -> None:
     assert program_of("lab.yml", "name: x\ntopology:\n  nodes: {}\n") == "containerlab"
     assert program_of("lab.yml", "name: x\nnodes: []\n") == ""
@@ -228,3 +327,76 @@ def test_a_yaml_file_is_recognised_by_its_fields() -> None:
 def test_a_file_of_another_program_must_be_imported_first(tmp_path: Path) -> None:
     with pytest.raises(WanlabError, match="wanlab import"):
         load(tmp_path / "lab.clab.yml")
+
+
+INHERITED = "topology:\n  {part}\n  nodes:\n" + "".join(
+    f"    n{number}: {{kind: linux, group: g}}\n" for number in range(300)
+)
+MANY = ", ".join(["ip link"] * 3000)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"defaults: {{exec: [{MANY}]}}",
+        f"kinds: {{linux: {{binds: [{MANY}]}}}}",
+        f"groups: {{g: {{labels: {{{', '.join(f'l{number}: a' for number in range(3000))}}}}}}}",
+    ],
+    ids=["exec", "binds", "labels"],
+)
+def test_fields_that_many_nodes_inherit_are_limited(part: str) -> None:
+    """With 20,000 nodes, a file of 300 KB became 100 million commands."""
+    with pytest.raises(WanlabError, match=r"more than 500000 fields .those of defaults"):
+        import_text(INHERITED.replace("{part}", part), "a.clab.yml")
+
+
+def test_the_texts_of_files_that_many_routers_name_are_limited() -> None:
+    """20,000 routers with one file of 1 MB took 20 GB."""
+    files = []
+
+    def read_file(name: str) -> str | None:
+        files.append(name)
+        return "x" * 1_000_000 if name == "frr.conf" else None
+
+    text = INHERITED.replace(
+        "{part}", 'defaults: {image: frr, binds: ["frr.conf:/etc/frr/frr.conf"]}'
+    )
+    with pytest.raises(WanlabError, match=r"too long files frr.conf .at most 16 Mi characters"):
+        import_text(text, "a.clab.yml", read_file)
+    assert files.count("frr.conf") == 1
+
+
+def _switches(ports: list[dict[str, object]], links: int) -> str:
+    """Return a project of a switch with these ports, and a second switch, joined by many links."""
+    nodes = [
+        {"name": name, "node_type": "ethernet_switch", "node_id": name, "properties": properties}
+        for name, properties in (("a", {"ports_mapping": ports}), ("b", {}))
+    ]
+    ends = [{"node_id": "b", "port_number": 0}]
+    joined = [{"nodes": [{"node_id": "a", "port_number": n}, *ends]} for n in range(links)]
+    return json.dumps({"revision": 9, "topology": {"nodes": nodes, "links": joined}})
+
+
+def test_the_vlans_of_trunks_are_limited() -> None:
+    """20,000 trunks of 4,094 VLANs took minutes and a gigabyte."""
+    access = [{"port_number": n, "type": "access", "vlan": n % 4094 + 1} for n in range(4094)]
+    trunks = [{"port_number": n, "type": "dot1q", "vlan": 1} for n in range(200)]
+    with pytest.raises(WanlabError, match="carry more than 500000 VLANs altogether"):
+        import_text(_switches([*trunks, *access], links=200), "a.gns3")
+
+
+def test_a_switch_of_many_ports_is_read_in_linear_time() -> None:
+    """Each link went through all ports of its switches: 20,000 links took minutes."""
+    ports = [{"port_number": n, "type": "access", "vlan": 5} for n in range(100_000)]
+    began = time.process_time()
+    imported = import_text(_switches([*ports, {"port_number": 99_999, "vlan": 7}], 3000), "a.gns3")
+    assert time.process_time() - began < 10
+    assert {link.a.vlan for link in imported.topology.links} == {5}
+
+
+def test_cycles_are_collected_again_after_a_file_was_read() -> None:
+    """The collector took half of the time; an error must not leave it off."""
+    for text in ("nodes: [{host: h1}]", "nodes: 5"):
+        with contextlib.suppress(WanlabError):
+            loads(text, "a.yaml")
+        assert gc.isenabled()

@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 from wanlab.operations import AddRoute
 from wanlab.plan import plan
-from wanlab.topology import Host, Switch, Topology, gateway_warnings, link, resolve
+from wanlab.topology import Host, Router, Switch, Topology, gateway_warnings, link, resolve
 
 
 def network(*hosts: Host) -> Topology:
@@ -27,3 +29,12 @@ def test_routes_that_need_no_neighbour_are_left_alone() -> None:
         Host("h2", ip="10.0.1.2/24", default_route="via 10.0.2.1 dev h2-eth0 onlink"),
     )
     assert list(gateway_warnings(topology)) == []
+
+
+def test_a_router_to_which_nothing_gives_an_address_is_a_warning() -> None:
+    hosts = Host("h1"), Host("h2")
+    silent = Topology(nodes=(*hosts, Router("r1")), links=(link("h1", "r1"), link("r1", "h2")))
+    (warning,) = gateway_warnings(resolve(silent))
+    assert warning.startswith("router r1 has no address, so it forwards nothing")
+    configured = replace(silent, nodes=(*hosts, Router("r1", start_command="bash addresses.sh")))
+    assert list(gateway_warnings(resolve(configured))) == []

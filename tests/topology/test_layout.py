@@ -14,9 +14,20 @@ from wanlab.topology.layout import STEP_X, STEP_Y, arranged, node_positions
 @pytest.mark.parametrize(
     "text",
     [
-        *("minimal", "single,1", "single,7", "reversed,3", "linear,5", "linear,4,3"),
-        *("tree,1,3", "tree,3,2", "tree,2,5", "torus,3,3", "torus,3,4,2"),
-        *("dumbbell,pairs=1", "dumbbell,pairs=6", "parking_lot,3"),
+        "minimal",
+        "single,1",
+        "single,7",
+        "reversed,3",
+        "linear,5",
+        "linear,4,3",
+        "tree,1,3",
+        "tree,3,2",
+        "tree,2,5",
+        "torus,3,3",
+        "torus,3,4,2",
+        "dumbbell,pairs=1",
+        "dumbbell,pairs=6",
+        "parking_lot,3",
     ],
 )
 def test_no_two_nodes_have_the_same_position(text: str) -> None:

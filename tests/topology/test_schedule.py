@@ -46,6 +46,10 @@ def test_a_schedule_can_be_a_file_or_a_list(tmp_path: Path, name: str, text: str
         ("a.yaml", "\n- {rate: 1Mbps}\n", 'line 2: the change has no "at"'),
         ("a.yaml", "rate: 1Mbps\n", "is not a list of changes"),
         ("a.yaml", "[]\n", "has no change"),
+        ("a.yaml", "- {at: 1s, rate: 5Mbps, rate: 1Mbps}\n", "rate"),
+        ("a.yaml", "[" * 5000 + "]" * 5000, "this YAML is nested too deeply"),
+        ("a.yaml", "- &a {at: 1s, rate: 5Mbps}\n- *a\n", "aliases (*name) are not allowed here"),
+        ("a.yaml", "{", "cannot read this YAML"),
     ],
 )
 def test_the_first_wrong_line_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -133,3 +137,41 @@ def test_an_invalid_name_of_a_schedule_is_refused(
     monkeypatch.setattr(input_file.read_input, "__kwdefaults__", {"max_bytes": 1 << 16})
     with pytest.raises(WanlabError, match="the schedule"):
         read_schedule(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.5 1.2\n1 0\n", [(500_000_000, 1_200_000), (10**9, 1_000)]),
+        ("\ufefftime,throughput\n0,1.5\n0.4,2\n", [(0, 1_500_000), (400_000_000, 2_000_000)]),
+        ("# FCC\n1234567890.5\t3\n1234567891.5\t4e0\n", [(0, 3_000_000), (10**9, 4_000_000)]),
+        ("t [s];rate [kbit/s]\r\n0 ; 800\r\n2;900\r\n", [(0, 800_000), (2 * 10**9, 900_000)]),
+        ("time_s, bandwidth_bps\n0,5000\n", [(0, 5000)]),
+        ("s Mbps\n0 7\n", [(0, 7_000_000)]),
+    ],
+)
+def test_two_columns_of_numbers_are_times_and_rates(
+    tmp_path: Path, text: str, expected: list[tuple[int, int]]
+) -> None:
+    path = tmp_path / "norway.txt"
+    path.write_text(text)
+    changes = read_schedule(str(path)).changes
+    assert [(change.at_ns, change.rate_bps) for change in changes] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1\n0 2\n", "line 2: 0ns is not after 0ns"),
+        ("0 1\n1 -2\n", 'the first line has no column "at"'),
+        ("0 1 2\n1 2 3\n", "or write times in s and Mbit/s in two columns"),
+        ("time,rate\n", 'the first line has no column "at"'),
+    ],
+)
+def test_a_trace_of_rates_with_a_mistake_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(WanlabError, match=message):
+        read_schedule(str(path))

@@ -30,8 +30,11 @@ def test_reversed_numbers_the_ports_of_the_switch_downwards() -> None:
 
 def test_linear_links_each_switch_to_the_one_before() -> None:
     assert drawn(shapes.linear(3)) == [
-        *("h1-eth0-s1-eth1", "h2-eth0-s2-eth1", "s2-eth2-s1-eth2"),
-        *("h3-eth0-s3-eth1", "s3-eth2-s2-eth3"),
+        "h1-eth0-s1-eth1",
+        "h2-eth0-s2-eth1",
+        "s2-eth2-s1-eth2",
+        "h3-eth0-s3-eth1",
+        "s3-eth2-s2-eth3",
     ]
 
 
@@ -53,8 +56,12 @@ def test_tree_is_numbered_depth_first() -> None:
     topology = shapes.tree(2, 2)
     assert names(topology.nodes) == "h1 h2 h3 h4 s1 s2 s3"
     assert drawn(topology) == [
-        *("s2-eth1-h1-eth0", "s2-eth2-h2-eth0", "s1-eth1-s2-eth3"),
-        *("s3-eth1-h3-eth0", "s3-eth2-h4-eth0", "s1-eth2-s3-eth3"),
+        "s2-eth1-h1-eth0",
+        "s2-eth2-h2-eth0",
+        "s1-eth1-s2-eth3",
+        "s3-eth1-h3-eth0",
+        "s3-eth2-h4-eth0",
+        "s1-eth2-s3-eth3",
     ]
 
 
@@ -71,8 +78,11 @@ def test_torus_has_a_loop_in_both_directions_and_stp_against_it() -> None:
 def test_the_conditions_of_a_dumbbell_apply_to_its_bottleneck() -> None:
     topology = shapes.dumbbell(2, rate="10Mbps", queue="red", access={"delay": "1ms"})
     assert drawn(topology) == [
-        *("h1-eth0-s1-eth1", "h2-eth0-s1-eth2", "s1-eth3-s2-eth1"),
-        *("s2-eth2-h3-eth0", "s2-eth3-h4-eth0"),
+        "h1-eth0-s1-eth1",
+        "h2-eth0-s1-eth2",
+        "s1-eth3-s2-eth1",
+        "s2-eth2-h3-eth0",
+        "s2-eth3-h4-eth0",
     ]
     assert [one.a.conditions.rate_bps for one in topology.links] == [None, None, 10**7, None, None]
     assert [one.a.conditions.delay_ns for one in topology.links] == [10**6, 10**6, 0, 10**6, 10**6]
@@ -85,7 +95,10 @@ def test_a_parking_lot_has_one_bottleneck_per_hop() -> None:
     limited = [str(one) for one in topology.links if one.a.conditions.rate_bps]
     assert limited == ["link s1-s2", "link s2-s3"]
     assert [str(one) for one in topology.links[4:]] == [
-        *("link h3-s1", "link s2-h4", "link h5-s2", "link s3-h6"),
+        "link h3-s1",
+        "link s2-h4",
+        "link h5-s2",
+        "link s3-h6",
     ]
 
 
@@ -98,6 +111,7 @@ def test_a_parking_lot_has_one_bottleneck_per_hop() -> None:
         ("tree,depth=2,fanout=3", shapes.tree(2, 3)),
         ("tree, 2, 3", shapes.tree(2, 3)),
         ("torus,3,3", shapes.torus(3, 3)),
+        ("single,k=\x1d3", shapes.single(3)),
         ("single,3,rate=1Mbps,queue=fq", shapes.single(3, rate="1Mbps", queue="fq")),
     ],
 )
@@ -112,6 +126,9 @@ def test_shapes_are_specified_as_in_mininet(text: str, topology: Topology) -> No
         ("singel,4", 'unknown shape "singel" (did you mean single?)'),
         ("tree,depth=x", '"x" in "tree,depth=x" is not a whole number (as in depth=3)'),
         ("single,-1", '"-1" in "single,-1" is not a whole number (as in k=3)'),
+        ("single,k=\x1d3x", '"\x1d3x" in "single,k=\x1d3x" is not a whole number (as in k=3)'),
+        ("single,²", '"²" in "single,²" is not a whole number (as in k=3)'),
+        ("single,99999999", '"99999999" in "single,99999999" is too large (as in k=3)'),
         ("torus", '"torus" lacks x and y (as in torus,3,3)'),
         ("torus,2,3", "x is 2 (it must be at least 3)"),
         ("single,0", "k is 0 (it must be at least 1)"),
@@ -176,8 +193,15 @@ def test_a_waxman_network_is_connected_and_depends_on_its_seed() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("tree,30,2", "tree,999999,1", "tree,2,999999", "single,999999", "reversed,999999"),
-        *("linear,1000,1000", "torus,3,100000", "dumbbell,999999", "parking_lot,999999"),
+        "tree,30,2",
+        "tree,999999,1",
+        "tree,2,999999",
+        "single,999999",
+        "reversed,999999",
+        "linear,1000,1000",
+        "torus,3,100000",
+        "dumbbell,999999",
+        "parking_lot,999999",
     ],
 )
 def test_a_shape_that_is_too_large_is_refused_before_it_is_computed(text: str) -> None:

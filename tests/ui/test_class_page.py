@@ -14,7 +14,7 @@ from dev.places import UI
 from playwright.sync_api import expect
 from student import LIMIT_MS
 
-from wanlab.labs import hand_in
+from wanlab.labs import hand_in_archive
 from wanlab.machine.embedded import landlock_version
 from wanlab.web.app import STATIC
 
@@ -82,15 +82,15 @@ def test_a_teacher_follows_a_class(browser: Any, school: ClassServer) -> None:
     student.get_by_role("button", name=re.compile("^Exercise 3")).click()
     student.get_by_role("button", name="Start", exact=True).click()
     expect(line(teacher, "Ada Lovelace")).to_contain_text("online")
-    expect(line(teacher, "Ada Lovelace")).to_contain_text(re.compile(r"Exercise 3 *0 of \d+"))
+    expect(line(teacher, "Ada Lovelace")).to_contain_text(re.compile(r"Exercise 3 *2 of \d+"))
     (school.folder / "students" / "Ada Lovelace" / "exercise3" / "ex3.sh").write_text("echo mine\n")
     student.get_by_role("button", name="Hand in", exact=True).click()
     expect(student.get_by_role("button", name="Hand in again")).to_be_visible()
     (handed_in,) = (school.folder / "hand-ins" / "Ada Lovelace").iterdir()
     assert re.fullmatch(r"ex3-seed\d+-[\d-]+\.zip", handed_in.name)
-    packed = hand_in.read(handed_in)
-    assert (packed.unit, packed.script) == ("ex3", "echo mine\n")
-    assert packed.seed == school.row("Ada Lovelace")["seed"]
+    packed = hand_in_archive.read(handed_in)
+    assert (packed.manifest.unit, packed.script) == ("ex3", "echo mine\n")
+    assert packed.manifest.seed == school.row("Ada Lovelace")["seed"]
     assert student.get_by_role("button", name="Make a report").count() == 0
 
     # Grades appear once they have been calculated.

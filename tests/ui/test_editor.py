@@ -13,6 +13,7 @@ from axe import findings
 from pencil import Pencil
 from playwright.sync_api import expect
 from student import LIMIT_MS, Student
+from web_client import wait_until
 
 import wanlab
 from wanlab.topology import Queue
@@ -371,8 +372,7 @@ def test_unsaved_work_of_a_killed_server_is_restored(
 ) -> None:
     pencil.places("Host", (150, 100))
     pencil.has_nodes("h1")
-    while not list(server.folder.glob(".wanlab/draft*")):
-        pencil.page.evaluate("() => new Promise(requestAnimationFrame)")
+    wait_until(lambda: list(server.folder.glob(".wanlab/draft*")) != [])
     pencil.page.close()
     server.end(signal.SIGKILL)
     server.start()

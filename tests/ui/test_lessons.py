@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from served import Server
 from student import LIMIT_MS, Student
+
+from wanlab.labs import catalog
 
 pytestmark = pytest.mark.machine
 expect.set_options(timeout=LIMIT_MS)
@@ -15,64 +19,61 @@ QUERIES = r"printf '\e[c\e[6n\e]11;?\a'; bash -c 'read -s -t 1 -n 99'; echo as''
 ANSWERS = re.compile(r"rgb:|\d+;\d+R|\?1;2c")
 
 
-def row(lesson: Any, command: str) -> Any:
-    """Return the first row of a lesson with a command."""
-    return lesson.locator(".row").filter(
-        has_text=re.compile(rf"(^|[>$] ){re.escape(command)}Type$")
-    )
+def row(student: Student, number: int) -> Any:
+    """Return a step in the player, which turns to the card that has it."""
+    player = student.page.get_by_role("region", name="Steps")
+    step = player.locator(f'.player-step[data-step="{number}"]')
+    while not step.count():
+        player.get_by_role("button", name="Next steps", exact=True).click()
+        student.draws_again()
+    return step
 
 
-def types_for_me(lesson: Any, command: str) -> None:
-    row(lesson, command).first.get_by_role("button").click()
+def does_for_me(student: Student, number: int) -> None:
+    row(student, number).get_by_role("button", name="for me").click()
+    is_done(student, number)
 
 
-def is_done(lesson: Any, command: str) -> Any:
-    return expect(row(lesson, command).first).to_have_class(re.compile("is-done"))
+def is_done(student: Student, number: int) -> None:
+    expect(row(student, number)).to_have_class(re.compile("is-done"))
 
 
 @pytest.mark.long
-def test_mininets_prompt_in_lab_1_is_used_however_it_was_started(
-    student: Student,
-) -> None:
-    lesson = student.starts_lesson("Lab 1:")
+def test_mininets_prompt_in_lab_1_is_used_however_it_was_started(student: Student) -> None:
+    student.starts_lesson("Lab 1:")
     expect(student.page.get_by_role("heading", name="The canvas is empty")).to_be_visible()
-    lesson.get_by_role("button", name="Do this for me: Open a terminal: client").click()
+    does_for_me(student, 1)
     client = student.terminal("client")
     student.types(client, "sudo mn")
     student.reads(client, "*** Starting CLI:")
-    is_done(lesson, "sudo mn")
-    student.picture("mininet runs")
-    types_for_me(lesson, "nodes")
+    is_done(student, 2)
+    does_for_me(student, 4)
     student.reads(client, "h1 h2 s1")
-    is_done(lesson, "nodes")
     student.types(client, "h1 ifconfig")
     student.reads(client, "127.0.0.1")
-    is_done(lesson, "h1 ifconfig")
+    is_done(student, 6)
     expect(student.page.get_by_role("group", name="Terminal mininet")).to_have_count(0)
-    types_for_me(lesson, "exit")
-    is_done(lesson, "exit")
+    does_for_me(student, 8)
     student.picture("steps are done")
 
-    # The drawing of 3.1 can be run while the empty network still runs.
-    for step in ("File > New", "Draw h1, h2, s1", "Properties of h1", "Run"):
-        lesson.get_by_role("button", name=f"Do this for me: {step}").first.click()
-        expect(lesson.locator(".row.is-done").filter(has_text=step).first).to_be_visible()
+
+def test_a_step_whose_command_fails_is_not_done_and_a_mistake_is_explained(
+    student: Student,
+) -> None:
+    student.starts_lesson("Lab 3:")
+    is_done(student, 2)  # Start has opened the network
+    row(student, 3).get_by_role("button", name="Run for me").click()
+    is_done(student, 3)
     h1 = student.opens_terminal("h1")
-    student.types(h1, "ifconfig")
-    student.reads(h1, "127.0.0.1")
-    is_done(lesson, "ifconfig")
-
-
-def test_a_step_whose_command_fails_is_not_done(student: Student) -> None:
-    lesson = student.starts_lesson("Lab 1:")
-    lesson.get_by_role("button", name="Do this for me: Draw").click()
-    lesson.get_by_role("button", name="Do this for me: Run").first.click()
-    client = student.opens_terminal("client")
-    student.types(client, "sudo mn")
-    student.reads(client, "Cleaning up")
-    student.types(client, "sudo mn -c")
-    is_done(lesson, "sudo mn -c")
-    expect(row(lesson, "sudo mn").first).not_to_have_class(re.compile("is-done"))
+    is_done(student, 4)
+    student.types(h1, "sudo tc qdisc add dev h1-eth1 root netem delay 100ms")
+    student.reads(h1, "Cannot find device")
+    hint = student.page.locator(".player-hint")
+    expect(hint).to_have_text("Step 8: the interface is h1-eth0; you typed h1-eth1")
+    student.picture("hint")
+    student.types(h1, "sudo tc qdisc add dev h1-eth0 root netem delay 100ms")
+    is_done(student, 8)
+    expect(hint).to_have_count(0)
 
 
 def test_a_reload_types_no_answers_into_the_shell(student: Student) -> None:
@@ -94,6 +95,7 @@ def test_a_reload_types_no_answers_into_the_shell(student: Student) -> None:
 
 def test_a_lesson_is_started_at_a_later_step(student: Student) -> None:
     student.reads_lesson("Lab 3:")
+    student.page.get_by_role("button", name="More actions").click()
     student.page.get_by_role("button", name="Start from step…").click()
     dialog = student.page.get_by_role("dialog", name="Start from a later step")
     dialog.get_by_role("radio").nth(4).check()
@@ -102,3 +104,40 @@ def test_a_lesson_is_started_at_a_later_step(student: Student) -> None:
     expect(student.page.get_by_role("button", name="Stop", exact=True)).to_be_enabled()
     assert {"h1", "h2"} <= student.names_on_canvas()
     student.picture("started")
+
+
+OF_THE_TERMINAL = re.compile(r"tmux|Ctrl-B|wanlab (?:lab|mn)\b|In the browser|\(window \d")
+WALK = """async () => {
+  const texts = [];
+  const steps = [];
+  const wait = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (;;) {
+    texts.push(document.querySelector('.lesson-view').innerText);
+    for (const row of document.querySelectorAll('.player-step')) steps.push(Number(row.dataset.step));
+    const next = document.querySelector('.player-foot button:last-child');
+    if (next === null || next.disabled) return { texts, steps };
+    next.click();
+    await wait();
+  }
+}"""
+
+
+def test_the_player_shows_all_steps_and_nothing_of_the_edition_for_terminals(
+    come: Callable[..., Student], shared_server: Server
+) -> None:
+    student = come(shared_server)
+    page = student.page
+    student.shows("Lessons")
+    for name in catalog.names():
+        unit = catalog.find(name)
+        page.get_by_role("button", name=re.compile(f"^{unit.heading.split(':')[0]}:")).click()
+        texts = []
+        for part in ("Questions", "Read", "Do"):
+            if (tab := page.get_by_role("tab", name=part, exact=True)).count():
+                tab.click()
+                page.locator(".lesson .prose").first.wait_for(state="attached")
+                texts.append(page.locator(".lesson-view").inner_text())
+        shown = page.evaluate(WALK)
+        assert OF_THE_TERMINAL.findall("\n".join([*texts, *shown["texts"]])) == [], name
+        assert shown["steps"] == [step.n for step in unit.steps if not step.skip], name
+        page.get_by_role("button", name="All lessons").click()

@@ -8,11 +8,13 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import expect
 from served import Server
-from student import Student
+from student import LIMIT_MS, Student
 
 from wanlab.labs import catalog
 
+expect.set_options(timeout=LIMIT_MS)
 pytestmark = pytest.mark.machine
 TWO_HOSTS = """\
 nodes: [{host: h1}, {host: h2}, {switch: s1}]
@@ -107,25 +109,12 @@ def test_a_check_gives_hints(student: Student) -> None:
     student.picture("check")
     text = result.inner_text()
     assert "0 of 3 points" in text
-    assert "File > Save writes lab1.mn to the folder lab_topologies" in text
+    assert "section 3.4 saves lab1.mn in the folder lab_topologies" in text
     student.page.on("dialog", lambda dialog: dialog.accept())
     student.page.reload()
     student.is_connected()
     result.wait_for()
     assert "0 of 3 points" in result.inner_text()
-
-
-def test_commands_of_a_lesson_are_typed_and_marked_as_done(student: Student) -> None:
-    lesson = student.starts_lesson("Lab 1:")
-    for step in ("Draw h1, h2, s1", "Properties of h1", "Run"):
-        lesson.get_by_role("button", name=f"Do this for me: {step}").first.click()
-        lesson.locator(".row.is-done").filter(has_text=step).first.wait_for()
-    lesson.get_by_role("button", name="Type for me: ifconfig").first.click()
-    terminal = student.terminal("h1")
-    student.reads(terminal, "RX packets")
-    row = lesson.locator(".row.is-done").filter(has_text="ifconfig")
-    row.first.wait_for()
-    student.picture("typed for me")
 
 
 def test_a_terminal_follows_the_size_of_its_window(running: Student) -> None:
@@ -166,6 +155,49 @@ def test_time_stands_still_without_a_command_and_can_be_stepped(running: Student
     clock.get_by_role("button", name="Resume").click()
     running.reads(terminal, re.compile("done.*done", re.DOTALL))
     clock.get_by_text("idle: no command runs").wait_for()
+
+
+def test_closing_a_terminal_asks_before_it_ends_a_program(running: Student) -> None:
+    terminal, page = running.opens_terminal("h1"), running.page
+    running.types(terminal, "while sleep 1; do true; done")
+    page.locator(".mark-busy").wait_for()
+    page.locator(".tab-close").click()
+    dialog = page.get_by_role("dialog", name="Close the terminal of h1?")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(terminal).to_be_visible()
+    page.locator(".tab-close").click()
+    dialog.get_by_role("button", name="End it").click()
+    expect(terminal).to_have_count(0)
+
+
+def test_shortcuts_of_the_window_work_in_a_terminal_that_has_ended(running: Student) -> None:
+    terminal = running.opens_terminal("h2")
+    running.types(terminal, "exit")
+    terminal.get_by_text("The program has ended").wait_for()
+    terminal.locator(".xterm-screen").click()
+    running.presses("Control+O")
+    running.page.get_by_role("dialog", name="Open").wait_for()
+    running.presses("Escape")
+
+
+def test_another_network_is_opened_after_the_running_one_is_stopped(
+    student: Student, server: Server
+) -> None:
+    (server.folder / "two.yaml").write_text(TWO_HOSTS)
+    student.opens("two.yaml")
+    student.runs()
+    page = student.page
+    line = page.get_by_role("region", name="Timeline")
+    line.wait_for()
+    student.chooses("File", "New")
+    dialog = page.get_by_role("dialog", name="Stop the network?")
+    dialog.get_by_role("button", name="Cancel").click()
+    dialog.wait_for(state="hidden")
+    assert student.is_running()
+    student.chooses("File", "New")
+    dialog.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("The canvas is empty").wait_for()
+    expect(line).to_have_count(0)
 
 
 @pytest.mark.long

@@ -48,3 +48,8 @@ def test_packets_fly_in_slow_motion_and_time_stops_at_a_loss(
     menu.get_by_role("menuitem", name="Next packet at h2-eth0").click()
     student.page.get_by_text(re.compile(r"h2-eth0 has received a packet of \d+ bytes")).wait_for()
     clock.get_by_text("paused").wait_for()
+
+    # In real time no packet is followed, so none is drawn.
+    student.chooses_pace("as fast as possible")
+    clock.get_by_role("button", name="Resume").click()
+    expect(layer).to_have_attribute("data-shown", "0")

@@ -109,6 +109,68 @@ def test_dragged_back_terminals_charts_and_canvas_show_that_instant(
     expect(failed).to_have_count(1)
 
 
+def test_a_terminal_that_was_hidden_shows_its_last_lines_of_an_earlier_instant(
+    student: Student, server: Server
+) -> None:
+    terminal = begins(student, server)
+    student.types(terminal, "seq 1 60")
+    student.types(terminal, "echo $((6 * 7)) la''st")
+    student.reads(terminal, "42 last")
+    student.types(terminal, "true")
+    student.stands_still()
+    student.shows("Charts")
+    handle(student).focus()
+    student.presses("Control+ArrowLeft")
+    expect(handle(student)).to_have_attribute("aria-valuetext", re.compile("last: h1: true"))
+    student.shows("Terminals")
+    past = terminal.locator(".terminal-past .xterm-rows")
+    expect(past).to_contain_text("42 last")
+
+
+def test_charts_and_the_timeline_mark_the_same_instant(student: Student, server: Server) -> None:
+    begins(student, server)
+    student.stands_still()
+    student.shows("Charts")
+    over = student.page.get_by_role("figure", name="Throughput").locator(".u-over")
+    over.hover()
+    mark = student.page.locator(".timeline-hover")
+    expect(mark).to_be_visible()
+    over.click()
+    expect(handle(student)).to_have_attribute("aria-valuetext", re.compile(r"^\d+\.\d+ s"))
+    timeline(student).locator(".timeline-track").hover()
+    expect(mark).to_have_count(0)
+    cursor = student.page.get_by_role("figure", name="Queue").locator(".u-cursor-x")
+    expect(cursor).not_to_have_css("transform", re.compile(r"-10"))
+
+
+def test_an_exported_run_replays_without_a_server(student: Student, server: Server) -> None:
+    begins(student, server)
+    student.stands_still()
+    student.page.get_by_role("menubar").get_by_role("menuitem", name="File", exact=True).click()
+    menu = student.page.get_by_role("menu", name="File")
+    menu.get_by_role("menuitem", name="Export").click()
+    with student.page.expect_download() as downloading:
+        student.page.get_by_role("menuitem", name="Replay of the run (HTML)").click()
+    file = server.folder.parent / "run.html"
+    downloading.value.save_as(file)
+    server.end()
+    page = student.page.context.new_page()
+    page.goto(file.as_uri())
+    screen = page.locator("#screen")
+    expect(screen).to_contain_text("4 received")
+    expect(page.locator("#canvas .name")).to_have_text(["h1", "h2"])
+    expect(page.locator("figure")).not_to_have_count(0)
+    page.get_by_label("Instant").fill("1.7")
+    expect(screen).to_contain_text("icmp_seq=1")
+    expect(screen).not_to_contain_text("4 received")
+    if student._pictures is not None:
+        page.screenshot(path=str(student._pictures / "replay.png"))
+    page.get_by_role("button", name="Play").click()
+    expect(screen).to_contain_text("4 received")
+    page.close()
+    student.console_errors.clear()  # Chromium's messages about the missing server
+
+
 @pytest.mark.long
 def test_a_branch_continues_with_another_queue_and_both_are_in_one_chart(
     student: Student, server: Server
@@ -130,7 +192,12 @@ def test_a_branch_continues_with_another_queue_and_both_are_in_one_chart(
     expect(student.canvas).not_to_contain_text("Mbit/s")
     student.presses("PageUp")  # the middle of the flood, some 0.5 s later
     expect(student.canvas).to_contain_text("Mbit/s")
+    expect(student.canvas.locator(".glass title")).to_contain_text(
+        re.compile(r"Queue of h1-eth0: [\d.]+ kB of 60 kB")
+    )
+    student.picture("a queue")
     looks_at_the_start_of_the_flood()
+    expect(student.canvas.locator(".glass")).to_have_count(0)
     line.get_by_role("button", name=re.compile(r"Continue from here about \d+ s")).click()
     line.get_by_role("progressbar").wait_for()
     student.picture("replaying")

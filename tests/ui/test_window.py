@@ -163,6 +163,7 @@ def test_axe_finds_no_accessibility_problems(student: Student, server: Server) -
         student.presses("Escape")
     student.reads_lesson("Lab 1:")
     assert findings(student) == []
+    page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Start from step…").click()
     looks_at("Start from a later step")
     student.shows("Properties")
@@ -278,6 +279,7 @@ def test_a_lesson_keeps_its_scroll_position(student: Student) -> None:
     student.is_connected()
     is_where_it_was()
     # On the left, it remains visible while properties are shown.
+    student.page.get_by_role("button", name="More actions").click()
     student.page.get_by_role("button", name="Move left").click()
     is_where_it_was()
     expect(student.page.get_by_role("region", name="Properties")).to_be_visible()

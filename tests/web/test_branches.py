@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from web_client import RefusedCommandError, Server, WebClient
+
+from wanlab import Network
+from wanlab.session import RecordedSession
+from wanlab.web import branches
 
 pytestmark = pytest.mark.machine
 SECOND_NS = 1_000_000_000
@@ -81,6 +87,35 @@ def test_events_are_on_the_time_line_with_their_instants(client: WebClient) -> N
         for event in push["events"]
     }
     assert sorted(pushed.values(), key=lambda it: it["at_ns"]) == found
+
+
+def test_a_time_line_ends_when_another_document_is_opened(
+    client: WebClient, tmp_path: Path
+) -> None:
+    with client.terminal("h1") as terminal:
+        terminal.until("# ")
+    (tmp_path / "other.yaml").write_text(SLOW_LINK.replace("h2", "h3"))
+    openings: list[dict[str, Any]] = [
+        {"do": "open", "path": "other.yaml"},
+        {"do": "new"},
+        {"do": "generate", "shape": "minimal"},
+    ]
+    # While the network runs, no other drawing can take its place.
+    for opening in openings:
+        with pytest.raises(RefusedCommandError, match="a network is running") as refused:
+            client.do(opening["do"], **{key: opening[key] for key in opening if key != "do"})
+        assert refused.value.code == "running"
+    client.stop()
+    assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
+    client.do("open", path="other.yaml")
+    assert client.state["branches"]["branches"] == []
+    with pytest.raises(RefusedCommandError, match="no branch b1"):
+        client.do("continue", branch="b1", at_ns=0)
+    with pytest.raises(RefusedCommandError, match="no network has run"):
+        client.do("marker", text="here")
+    assert [(it["options"]["delay"]) for it in client.document["links"]] == ["5ms"]
+    client.run()
+    assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
 
 
 @pytest.mark.long
@@ -169,17 +204,47 @@ def test_a_branch_has_the_links_of_its_instant_and_its_own_changes(client: WebCl
     assert [it["id"] for it in client.state["branches"]["branches"]] == ["b1"]
 
 
+@contextmanager
+def replays_held() -> Iterator[None]:
+    """Let each replay report where it is after some steps, and go no further until cancelled."""
+
+    def replaying_network(
+        of: branches.Branches,
+        recorded: RecordedSession,
+        folder: Path | None,
+        replay: branches.RunningReplay,
+    ) -> Network:
+        network = free(of, recorded, folder, replay)
+        assert network.on_time is not None
+        report = network.on_time
+
+        def report_and_wait(now_ns: int, until_ns: int | None) -> None:
+            report(now_ns, until_ns)
+            while now_ns > SECOND_NS and not replay.is_cancelled:
+                time.sleep(0.01)
+
+        network.on_time = report_and_wait
+        return network
+
+    free = branches.Branches._replaying_network
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(branches, "REPORT_REAL_S", 0)
+        patch.setattr(branches.Branches, "_replaying_network", replaying_network)
+        yield
+
+
 @pytest.mark.long
 def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: WebClient) -> None:
     with client.terminal("h1") as terminal:
         terminal.until("# ")
         terminal.command("ping -i 0.01 -c 2000 h2 > /dev/null; echo do''ne", "done")
     end_ns = client.stands_still()
-    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
-    client.until(lambda: (client.state["branches"]["replay"] or {}).get("now_ns", 0) > 0)
-    client.do("cancel_continue")
-    with pytest.raises(RefusedCommandError, match="cancelled"):
-        client.reply(number)
+    with replays_held():
+        number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+        client.until(lambda: (client.state["branches"]["replay"] or {}).get("now_ns", 0) > 0)
+        client.do("cancel_continue")
+        with pytest.raises(RefusedCommandError, match="cancelled"):
+            client.reply(number)
     assert client.state["branches"]["live"] == "b1"
     assert not (client.server.folder / "branches" / "2").exists()
     with client.reopened("t1") as terminal:
@@ -187,11 +252,12 @@ def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: W
         terminal.command("echo still he''re", "still here")
 
     # Stop also ends a replay.
-    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
-    client.until(lambda: client.state["branches"]["replay"] is not None)
-    client.stop()
-    with pytest.raises(RefusedCommandError, match=r"cancelled|stopped|not running"):
-        client.reply(number)
+    with replays_held():
+        number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+        client.until(lambda: client.state["branches"]["replay"] is not None)
+        client.stop()
+        with pytest.raises(RefusedCommandError, match=r"cancelled|stopped|not running"):
+            client.reply(number)
     assert client.state["branches"]["live"] is None
     with pytest.raises(RefusedCommandError, match="is outside this branch"):
         client.do("continue", branch="b1", at_ns=end_ns * 2)
@@ -200,12 +266,13 @@ def test_a_replay_can_be_cancelled_and_a_branch_continued_after_a_stop(client: W
     assert now_ns(client) == SECOND_NS
 
     # A branch remains while it is replayed.
-    number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
-    with pytest.raises(RefusedCommandError, match="is being replayed"):
-        client.do("drop_branch", branch="b1")
-    client.do("cancel_continue")
-    with pytest.raises(RefusedCommandError, match="cancelled"):
-        client.reply(number)
+    with replays_held():
+        number = client.begin("continue", branch="b1", at_ns=end_ns - 1)
+        with pytest.raises(RefusedCommandError, match="is being replayed"):
+            client.do("drop_branch", branch="b1")
+        client.do("cancel_continue")
+        with pytest.raises(RefusedCommandError, match="cancelled"):
+            client.reply(number)
     client.do("drop_branch", branch="b1")
 
 

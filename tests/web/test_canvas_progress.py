@@ -51,3 +51,20 @@ def test_canvas_steps_are_done_by_hand_one_after_another() -> None:
         set(),
     )
     assert marked == [[1], [10], [], [11], [12], [13], [], [14], [18], [19], []]
+
+
+def test_a_run_before_the_drawing_is_not_the_run_of_the_drawing() -> None:
+    with_ip = lab1("10.0.0.1/8")
+    marked = canvas_steps_of_lab1(
+        [
+            (CanvasAction("run"), Document()),
+            (CanvasAction("terminal", "client"), Document()),
+            (CanvasAction("new"), Document()),
+            (CanvasAction("stop"), Document()),
+            (None, lab1()),
+            (None, with_ip),
+            (CanvasAction("run"), with_ip),
+        ],
+        set(),
+    )
+    assert marked == [[], [1], [10], [], [11], [12], [13]]

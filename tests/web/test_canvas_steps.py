@@ -76,7 +76,7 @@ def test_steps_are_described_in_the_words_of_the_menus() -> None:
     assert "Properties of h1: IP address 10.0.0.1/8; Properties of h2: IP address 10.0.0.2/8" in gui
     assert "Properties of h1: IP address empty; Properties of h2: IP address empty" in gui
     assert "Edit > Preferences: IP base 15.0.0.0/8" in gui
-    assert "Open a terminal: h1, h2" in gui
+    assert "Open terminals of h1 and h2" in gui
 
 
 def test_a_step_that_only_reads_output_cannot_be_performed() -> None:

@@ -10,11 +10,13 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import forks
 import pytest
 from class_client import TWO_HOSTS, ClassServer, class_folder, processes_below
 from patience import PATIENCE_S
@@ -23,6 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import find_image, landlock_version
+from wanlab.temporary import FolderNote, folder_notes
 from wanlab.web.classroom.sandbox import check_readable, needed_folders
 
 pytestmark = pytest.mark.skipif(not landlock_version(), reason="no Landlock here")
@@ -71,7 +74,7 @@ def test_each_link_opens_the_students_folder(
     school: ClassServer, ada: Visitor, bob: Visitor
 ) -> None:
     for student in (ada, bob):
-        assert student.get("/api/state").json()["folder"] == str(student.folder)
+        assert student.get("/api/state").json()["folder"] == student.folder.name
     assert school.get("/api/class").json()["folder"] == str(school.folder)
 
 
@@ -94,6 +97,23 @@ def test_pushes_go_to_the_browsers_of_one_student(ada: Visitor, bob: Visitor) ->
         hers.do("undo")
 
 
+def test_a_raised_hand_and_the_time_since_the_last_step_reach_the_teacher(
+    school: ClassServer, ada: Visitor
+) -> None:
+    with ada.connect_client() as browser:
+        assert school.row("Ada")["idle_since_s"] is None
+        browser.do("lesson", unit="3", action="start", discard=True)
+        browser.do("lesson", unit="3", action="raise_hand")
+        browser.until(lambda: browser.state["lessons"]["hand_raised_s"] is not None)
+        raised_s = browser.state["lessons"]["hand_raised_s"]
+        school.until("Ada", hand_raised_s=raised_s, open_unit="3")
+        assert school.row("Ada")["idle_since_s"] <= raised_s
+        browser.do("lesson", unit="3", action="lower_hand")
+        school.until("Ada", hand_raised_s=None)
+        browser.do("lesson", unit="3", action="close")
+        school.until("Ada", idle_since_s=None)
+
+
 def test_the_tokens_are_in_a_file_that_only_the_teacher_can_read(school: ClassServer) -> None:
     assert stat.S_IMODE((school.folder / "tokens.csv").stat().st_mode) == 0o600
     tokens = [link.partition("token=")[2] for link in school.links().values()]
@@ -107,8 +127,14 @@ def test_the_tokens_are_in_a_file_that_only_the_teacher_can_read(school: ClassSe
 # -- attacks ----------------------------------------------------------------------------------------
 
 API = (
-    *("/", "/api/state", "/api/files", "/api/files/secret.txt", "/api/export/mn", "/api/lessons"),
-    *("/api/class", "/api/class.csv"),
+    "/",
+    "/api/state",
+    "/api/files",
+    "/api/files/secret.txt",
+    "/api/export/mn",
+    "/api/lessons",
+    "/api/class",
+    "/api/class.csv",
 )
 
 
@@ -140,7 +166,7 @@ def test_a_cookie_opens_one_laboratory_whatever_the_address_says(
     ada: Visitor, bob: Visitor
 ) -> None:
     for path in ("/api/state?student=Bob", "/api/state?token=Bob", "/api/state?user=Bob#Bob"):
-        assert ada.get(path).json()["folder"] == str(ada.folder)
+        assert ada.get(path).json()["folder"] == ada.folder.name
     for path in ("/user/Bob/api/state", "/students/Bob/secret.txt", "/Bob", "/api/students/Bob"):
         assert ada.get(path).status_code == 404
 
@@ -411,6 +437,8 @@ def stop_by_the_teacher(school: ClassServer, client: WebClient) -> None:
 def test_nothing_outlives_the_server(tmp_path: Path, number: signal.Signals) -> None:
     folder = class_folder(tmp_path, "Ada", "Bob")
     with ClassServer(folder) as server:
+        (temporary,) = (note.folder for note in temporary_folders(server.process.pid))
+        assert temporary.is_relative_to("/dev/shm")
         ada, bob = server.student("Ada"), server.student("Bob")
         (ada.folder / "two.yaml").write_text(TWO_HOSTS)
         bob.get("/api/state")
@@ -426,14 +454,28 @@ def test_nothing_outlives_the_server(tmp_path: Path, number: signal.Signals) -> 
                 assert "networks are running (1)" in server.process.stdout.readline()
             server.end(number)
         wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in below))
-    if number == signal.SIGINT:
-        assert not list(Path("/dev/shm").glob(f"wanlab-class-{os.getuid()}-{digest_of(folder)}"))
+    for note in temporary_folders(server.process.pid):
+        assert (number, note.is_stale) == (signal.SIGKILL, True)
+        note.clean()  # as `wanlab clean` does
+    assert not temporary.exists()
 
 
-def digest_of(folder: Path) -> str:
-    import hashlib
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_server_that_is_ended_while_it_starts_leaves_no_folder_in_memory(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    words = ["web", "--no-browser", "--class", str(class_folder(tmp_path, "Ada"))]
+    process = forks.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: any(note.has_folder for note in temporary_folders(process.pid)))
+    (note,) = temporary_folders(process.pid)
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 128 + number
+    assert not note.has_folder
+    assert not note.file.exists()
 
-    return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
+
+def temporary_folders(server: int) -> list[FolderNote]:
+    return [note for note in folder_notes() if note.owner.pid == server]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
@@ -469,6 +511,20 @@ def test_a_student_can_have_a_separate_user(monkeypatch: pytest.MonkeyPatch) -> 
             assert owners == {0, nobody.pw_uid}
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start processes of other users")
+def test_students_whose_networks_run_as_root_are_named(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path, "Ada,root", "Bob,root", "Eve,", column="student,user")
+    with ClassServer(folder) as server:
+        assert "the networks of all students run as root" in "".join(server.said)
+
+
+def test_an_empty_list_of_students_is_named(tmp_path: Path) -> None:
+    folder = class_folder(tmp_path)
+    with pytest.raises(AssertionError, match=r"students\.csv names no students"):
+        ClassServer(folder)
+    assert not (folder / "seeds.csv").exists()
+
+
 def test_a_user_who_does_not_exist_is_named(tmp_path: Path) -> None:
     folder = class_folder(tmp_path, "Ada,no-such-user", column="student,user")
     with pytest.raises(AssertionError, match="there is no user no-such-user"):
@@ -484,8 +540,12 @@ def test_links_and_cookies_survive_a_restart_unless_the_student_has_left(tmp_pat
     port = str(free_port())
     with ClassServer(folder, "--port", port) as server:
         ada, bob = server.student("Ada"), server.student("Bob")
+        (ada.folder / "two.yaml").write_text(TWO_HOSTS)
+        with ada.connect_client() as client:
+            client.do("open", path="two.yaml")
     (folder / "students.csv").write_text("student\nAda\n")
     with ClassServer(folder, "--port", port):
-        assert ada.get("/api/state").json()["folder"] == str(ada.folder)
+        assert ada.get("/api/state").json()["file"]["path"] == "two.yaml"
+        assert ada.get("/api/state").json()["folder"] == ada.folder.name
         assert bob.get("/api/state").status_code == 403
         assert bob.get(f"/?token={bob.token}", cookie="").status_code == 403

@@ -13,7 +13,8 @@ from class_client import class_folder
 from forks import SOURCE
 
 from wanlab.errors import WanlabError
-from wanlab.labs.submissions import read_students
+from wanlab.labs.students import read_students
+from wanlab.web.classroom.process_limits import process_limits
 from wanlab.web.classroom.roster import Limits, cookie_of, read_roster, write_links
 
 LIMITS = Limits(512 << 20, 1 << 30)
@@ -35,6 +36,14 @@ def test_seeds_and_tokens_are_drawn_once(tmp_path: Path) -> None:
     assert {it.seed for it in read_students(folder / "seeds.csv")} == {
         it.seed for it in second.participants
     }
+
+
+def test_students_who_share_an_account_share_its_limit_of_processes(tmp_path: Path) -> None:
+    alone = class_folder(tmp_path, "Ada,root", "Bob,root", "Eve,nobody", column="student,user")
+    limits = process_limits(read_roster(alone, LIMITS).participants)
+    assert set(limits) == {"root", "nobody"}
+    assert limits["nobody"] >= (512 << 20) // (400 << 10)
+    assert limits["root"] >= 2 * (512 << 20) // (400 << 10)
 
 
 def test_seeds_in_the_list_are_kept(tmp_path: Path) -> None:
@@ -108,6 +117,18 @@ def test_no_option_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    errors = failure_of(words)
+    assert reason in errors
+
+
+def test_a_class_does_not_run_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANLAB_TRAPS", "inprocess")
+    assert "a class cannot be served in in-process mode" in failure_of(["--class", "."])
+
+
+def failure_of(words: list[str]) -> str:
+    """Return the errors of a `wanlab web` that does not start."""
     done = subprocess.run(
         [sys.executable, "-m", "wanlab.cli", "web", "--no-browser", *words],
         capture_output=True,
@@ -116,4 +137,4 @@ def test_no_option_is_ignored(
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )
     assert done.returncode != 0
-    assert reason in done.stderr
+    return done.stderr

@@ -17,10 +17,12 @@ from wanlab.web.limits import FolderLimit
 SCRIPT = """
 import os, socket, subprocess, sys
 from pathlib import Path
+from wanlab.machine.embedded import find_image
 from wanlab.web.classroom.sandbox import StudentSandbox
 own, temporary, other, parent = sys.argv[1:5]
 readable = tuple(map(Path, sys.argv[5].split(":")))
-StudentSandbox(Path(own), Path(temporary), readable, nice=3, max_file_bytes=1 << 20).enter()
+folders = Path(own), find_image().folder, Path(temporary), readable
+StudentSandbox(*folders, nice=3, max_file_bytes=1 << 20, max_processes=500).enter()
 for statement in sys.stdin:
     try:
         exec(statement)
@@ -61,6 +63,7 @@ ALLOWED = [
     "open('/usr/bin/env', 'rb').read()",
     "open('/dev/null', 'w').write('x')",
     "import wanlab.plot",
+    "import resource; assert resource.getrlimit(resource.RLIMIT_NPROC) == (500, 500)",
     "subprocess.run(['ping', '-V'], check=True, stdout=subprocess.DEVNULL)",
     "assert set(subprocess.check_output(['grep', 'CapEff', '/proc/self/status'])[8:-1]) <= {48}",
 ]
@@ -121,7 +124,7 @@ def test_a_folder_above_its_limit_may_only_shrink(tmp_path: Path) -> None:
 def test_an_upload_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     limit = FolderLimit(tmp_path, 1 << 20)
     limit.check(1 << 19)
-    with pytest.raises(WanlabError, match="the limit is 1MiB"):
+    with pytest.raises(WanlabError, match=r"holds [\d.]+ MB, and the limit is 1\.0 MB"):
         limit.check(2 << 20)
 
 

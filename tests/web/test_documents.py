@@ -248,3 +248,17 @@ def test_frames_are_saved_and_exported(two: WebClient) -> None:
         assert two.document["frames"] == [{"id": "f1", **FRAME, "colour": "blue"}]
         two.do("edit", drop=["f1"])
         assert two.document["frames"] == []
+
+
+def test_files_are_listed_with_lab_2_before_lab_10(server: Server) -> None:
+    for name in ("Lab 10.mn", "lab 2.mn", "Lab 1.mn", "b.mn"):
+        (server.folder / name).write_text("{}")
+    (server.folder / "zoo").mkdir()
+    files = server.get("/api/files").json()["files"]
+    assert [it["name"] for it in files if it["name"] != "two.yaml"] == [
+        "zoo",
+        "b.mn",
+        "Lab 1.mn",
+        "lab 2.mn",
+        "Lab 10.mn",
+    ]

@@ -79,6 +79,12 @@ def test_settings_of_a_host_become_properties_and_its_start_command() -> None:
     assert link.a_options == {"mtu": 1400, "nic": {"tso": "off", "coalescing": "50us"}}
 
 
+@pytest.mark.parametrize("number", ["²", "9" * 5000])
+def test_a_number_that_python_cannot_read_stays_in_the_start_command(number: str) -> None:
+    for line in (f"ip link set h1-eth0 mtu {number}", f"ethtool -C h1-eth0 rx-usecs {number}"):
+        assert described(H1, line, PORTS).drawn_as == "start command"
+
+
 def test_a_second_address_and_the_routes_of_a_router_are_drawn() -> None:
     lines = ["ip addr add 10.0.5.1/24 dev r1-eth0", "ip route add 10.2.0.0/16 via 10.0.0.7"]
     assert [described(R1, line, PORTS).drawn_as for line in lines] == ["start command", "routes"]

@@ -10,7 +10,7 @@ from wanlab.web.folder import WorkingFolder
 from wanlab.web.gallery import GalleryRuns
 from wanlab.web.limits import ClassRules
 
-MEASURED = Path(__file__).parents[2] / "docs" / "gallery"
+MEASURED = Path(__file__).parents[2] / "docs" / "evidence" / "gallery"
 
 
 def test_the_gallery_lists_figures_with_their_measurements(tmp_path: Path) -> None:

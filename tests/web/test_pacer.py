@@ -231,3 +231,16 @@ def test_slices_of_slow_motion_take_no_longer_on_the_real_clock() -> None:
     for number in range(12):
         pacer.note_check(float(number), is_any_busy=True)
     assert pacer.begin_slice(0) == MAX_PACED_SLICE_NS // 10
+
+
+@pytest.mark.parametrize(("speed", "is_slow"), [(0.01, True), (0.1, True), (0.11, False)])
+def test_packets_are_shown_up_to_a_tenth_of_the_real_speed(speed: float, is_slow: bool) -> None:
+    assert Pacer(Tempo(speed=speed)).is_slow is is_slow
+    assert Pacer(Tempo(speed=speed), has_real_clock=True).is_slow is False
+    assert Pacer(Tempo(is_paced=False, speed=speed)).is_slow is False
+
+
+def test_packets_are_shown_while_time_is_paused() -> None:
+    pacer = Pacer(Tempo())
+    pacer.pause()
+    assert pacer.is_slow

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from web_client import Server
 
 from wanlab.errors import WanlabError
 from wanlab.measure.pcapng import INBOUND, OUTBOUND, PcapngFile
+from wanlab.shared_folder import SharedFolder
 from wanlab.web.packet_decode import decode
 from wanlab.web.packet_list import MAX_LISTED, list_packets, packet_details
+from wanlab.web.protocol import PacketDetails, PacketPage
 
 MACS = bytes.fromhex("0000000000020000000000010800")
 ZERO_S = 1_767_225_610
+
+
+def listed(path: Path, **options: Any) -> PacketPage:
+    return list_packets(SharedFolder(path.parent), path.name, **options)
+
+
+def details(path: Path, number: int) -> PacketDetails:
+    return packet_details(SharedFolder(path.parent), path.name, number)
 
 
 def ipv4(protocol: int, body: bytes, *, ttl: int = 64, fragment: int = 0) -> bytes:
@@ -80,37 +91,58 @@ def capture(path: Path, packets: list[bytes]) -> Path:
 
 def test_packets_are_listed_with_the_networks_time(tmp_path: Path) -> None:
     path = capture(tmp_path / "one.pcapng", [PING, SYN, DATA])
-    page = list_packets(path)
+    page = listed(path)
     assert [(it.number, it.time_ns, it.direction, it.port) for it in page.packets] == [
         (1, 10**9, "in", "h1-eth0"),
         (2, 10**9 + 1, "out", "h1-eth0"),
         (3, 10**9 + 2, "in", "h1-eth0"),
     ]
-    assert [it.number for it in list_packets(path, words="tcp SYN").packets] == [2]
+    assert [it.number for it in listed(path, words="tcp SYN").packets] == [2]
     flow = page.packets[1].flow
-    assert [it.number for it in list_packets(path, flow=flow).packets] == [2, 3]
-    assert bytes.fromhex(packet_details(path, 1).data) == PING
+    assert [it.number for it in listed(path, flow=flow).packets] == [2, 3]
+    assert bytes.fromhex(details(path, 1).data) == PING
     with pytest.raises(WanlabError, match="no packet 4"):
-        packet_details(path, 4)
+        details(path, 4)
 
 
 def test_long_captures_are_listed_in_pages(tmp_path: Path) -> None:
     path = capture(tmp_path / "long.pcapng", [PING] * (MAX_LISTED + 5))
-    first = list_packets(path)
+    first = listed(path)
     assert (len(first.packets), first.scanned, first.is_cut) == (MAX_LISTED, MAX_LISTED, True)
-    rest = list_packets(path, after=first.scanned)
+    assert first.total == MAX_LISTED + 5
+    rest = listed(path, after=first.scanned)
     assert (len(rest.packets), rest.is_cut) == (5, False)
+    assert rest.total == MAX_LISTED + 5
 
 
 def test_incomplete_captures_are_listed_and_other_files_refused(tmp_path: Path) -> None:
     path = capture(tmp_path / "part.pcapng", [PING, SYN])
     path.write_bytes(path.read_bytes()[:-7])
-    assert [it.number for it in list_packets(path).packets] == [1]
+    assert [it.number for it in listed(path).packets] == [1]
     path.write_bytes(b"")
-    assert list_packets(path).packets == ()
+    assert listed(path).packets == ()
     path.write_bytes(b"hello, world")
     with pytest.raises(WanlabError, match=r"part.pcapng is not a packet capture"):
-        list_packets(path)
+        listed(path)
+
+
+def test_damaged_blocks_of_a_capture_are_refused_or_read(tmp_path: Path) -> None:
+    def block(kind: int, body: bytes) -> bytes:
+        return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + b"%b")
+    zero = b"which was 0 at " + b"9" * 5000 + b".000000000 s"
+    empty_resolution = block(1, bytes(8) + struct.pack("<HH", 9, 0))
+    packet = block(6, struct.pack("<IIIII", 7, 2**32 - 1, 2**32 - 1, 2**32 - 1, 14) + MACS)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(section.replace(b"%b", b"") + block(0x0A0D0D0A, section[8:-4] + zero))
+    assert listed(path).packets == ()
+    path.write_bytes(section + empty_resolution + packet)
+    assert listed(path).scanned == 1
+    for length in range(0, 20, 4):
+        path.write_bytes(section + empty_resolution + packet + block(6, bytes(length)))
+        with pytest.raises(WanlabError, match=r"a.pcapng is damaged after packet 1"):
+            listed(path)
 
 
 def test_captures_of_tcpdump_are_listed(tmp_path: Path) -> None:
@@ -118,7 +150,10 @@ def test_captures_of_tcpdump_are_listed(tmp_path: Path) -> None:
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
     packets = [struct.pack("<IIII", 5, n, len(SYN), len(SYN)) + SYN for n in (0, 3)]
     path.write_bytes(header + b"".join(packets))
-    assert [it.time_ns for it in list_packets(path).packets] == [0, 3000]
+    assert [it.time_ns for it in listed(path).packets] == [
+        0,
+        3000,
+    ]
 
 
 def test_the_list_reads_nothing_outside_the_folder(server: Server) -> None:

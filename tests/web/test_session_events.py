@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import pytest
+
 from wanlab import Process
 from wanlab.web.branch import CostCurve
 from wanlab.web.commands import WatchedSeries
@@ -142,3 +144,11 @@ def test_a_port_that_tc_has_changed_is_an_event_and_a_link_local_address_is_none
     (event,) = port_changes([before], [slower], 4)
     assert event.text == "h1-eth0: down, tc rate 1Mbps, no address"
     assert (event.at_ns, event.port_before, event.port_after) == (4, before, slower)
+
+
+@pytest.mark.parametrize("status", ["x", "²", "9" * 5000, "-1", ""])
+def test_a_mark_that_a_program_has_printed_is_read_without_an_error(status: str) -> None:
+    marks = ShellMarks()
+    list(marks.read(b"\x1b]633;E;ls\x07"))
+    (ended,) = marks.read(f"\x1b]633;D;{status}\x07".encode())
+    assert ended.status == 0

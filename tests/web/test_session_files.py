@@ -32,7 +32,9 @@ def test_a_session_in_the_browser_is_replayed(tmp_path: Path) -> None:
             terminal.command("cat said.txt", "uploaded")
     session = read(file)
     with Network.replay(session) as network:
-        assert network.difference is None
-        (shell,) = [process for process in network.processes if "2 received" in process.output]
+        assert network.session.difference is None
+        (shell,) = [
+            process for process in network.session.processes if "2 received" in process.output
+        ]
         assert "uploaded" in shell.output
         assert (network.folder / "said.txt").read_text() == "uploaded\n"

@@ -67,6 +67,52 @@ def test_time_stops_exactly_at_a_breakpoint() -> None:
 PORTS = (LivePort("l1", "a", "n1", "h1-eth0"), LivePort("l1", "b", "n2", "h2-eth0"))
 
 
+HEADER = DecodedPacket("10.0.0.1", "10.0.0.2", "TCP", "seq 1", "TCP 1 2", 56)
+
+
+def test_a_packet_whose_end_was_not_seen_is_reported_as_gone() -> None:
+    tracker = FlightTracker(PORTS)
+    tracker.note(PacketEvent(10, "queued", "h1-eth0", 77, 98))
+    assert tracker.changed() is not None
+    tracker.note(PacketEvent(500, "queued", "h1-eth0", 77, 98))  # the kernel reuses its memory
+    push = tracker.changed()
+    assert push is not None
+    assert push.gone == (1,)
+    assert [packet.number for packet in push.packets] == [2]
+
+
+def test_the_ends_of_reported_packets_are_never_left_out() -> None:
+    tracker = FlightTracker(PORTS)
+    count = 400
+    for address in range(count):
+        tracker.note(PacketEvent(10, "queued", "h1-eth0", address, 98))
+    first = tracker.changed()
+    assert first is not None
+    assert len(first.packets) == count
+    for address in range(count):
+        tracker.note(PacketEvent(20, "sent", "h1-eth0", address, 98))
+        tracker.note(PacketEvent(20, "received", "h2-eth0", address, 98))
+    for address in range(count, 5 * count):
+        tracker.note(PacketEvent(30, "queued", "h1-eth0", address, 98))
+    second = tracker.changed()
+    assert second is not None
+    ended = {packet.number for packet in second.packets if packet.received_ns is not None}
+    assert ended == {packet.number for packet in first.packets}
+    assert second.left_out > 0
+
+
+def test_a_packet_does_not_get_the_flow_of_another_node() -> None:
+    """Its memory was that of a packet that another node had received."""
+    tracker = FlightTracker(PORTS)
+    tracker.note(PacketEvent(10, "sent", "h1-eth0", 77, 98))
+    tracker.note_header(77, "h2-eth0", 98, HEADER)
+    tracker.note(PacketEvent(20, "received", "h2-eth0", 77, 98))
+    tracker.note(PacketEvent(30, "queued", "h1-eth0", 77, 1400))
+    push = tracker.changed()
+    assert push is not None
+    assert [packet.flow for packet in push.packets] == [HEADER.flow, ""]
+
+
 def test_a_packet_is_followed_from_its_queue_to_the_other_end() -> None:
     tracker = FlightTracker(PORTS)
     tracker.note(PacketEvent(10, "queued", "h1-eth0", 77, 98))

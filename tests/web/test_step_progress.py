@@ -150,3 +150,19 @@ def test_an_unknown_command_of_mininet_does_no_step() -> None:
     assert steps.note_ended("mininet", line, ()) == []
     nodes = ended("nodes", output="available nodes are: \r\nh1 h2 s1\r\n", at_mininet=True)
     assert steps.note_ended("mininet", nodes, ()) == [4]
+
+
+def test_a_server_that_runs_on_or_ends_is_not_the_server_of_a_later_step() -> None:
+    flow = Step(2, "", ("h1",), ("iperf3 -c h2",))
+    first, again = (Step(n, "", ("h2",), ("iperf3 -s",), starts="server") for n in (1, 4))
+    steps = CommandSteps((first, flow, Step(3, "", ("h2",), stops="server"), again))
+    server = TypedCommand("iperf3 -s", False)
+    assert steps.note_begun("h2", server, ()) == []
+    assert steps.note_running("h2", server, ()) == [1]
+    assert steps.note_ended("h1", ended("iperf3 -c h2"), (1,)) == [2]
+    assert steps.note_running("h2", server, (1, 2)) == []
+    server.status = 130
+    assert steps.note_ended("h2", server, (1, 2)) == [3]
+    restarted = TypedCommand("iperf3 -s", False)
+    assert steps.note_begun("h2", restarted, (1, 2, 3)) == []
+    assert steps.note_running("h2", restarted, (1, 2, 3)) == [4]

@@ -1,46 +1,37 @@
-"""Reports of units are made by a process, one at a time; here, it is a program of the test."""
+"""Reports of units are made by a job, one at a time; here, it is one of the test."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sample_reports
 from patience import PATIENCE_S
 
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, unit_process
+from wanlab.jobs.worker import Load
+from wanlab.labs import catalog
 from wanlab.labs.unit import Unit
+from wanlab.web import unit_reports
 from wanlab.web.folder import WorkingFolder
+from wanlab.web.lesson_protocol import LessonsPush
 from wanlab.web.lessons import Lessons
 from wanlab.web.limits import ClassRules
-from wanlab.web.protocol import LessonsPush, MessagePush
-
-MAKES_IT = """
-import pathlib, sys
-page = pathlib.Path(sys.argv[1], "report.html")
-print("step 1 of 2", flush=True)
-page.parent.mkdir(parents=True)
-page.write_text("done")
-"""
-WAITS = "import time; print('step 1 of 2', flush=True); time.sleep(1000)"
-FAILS = "print('one', flush=True); raise SystemExit('the machine could not be started')"
+from wanlab.web.protocol import MessagePush
 
 Scenario = Callable[[Lessons, Unit, list[Any]], Awaitable[None]]
 
 
 def perform(
-    scenario: Scenario, program: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[Any]:
-    """Run a scenario with `program` in place of the process; return what browsers were sent."""
+    """Run a scenario with `load` in place of what runs units; return what browsers were sent."""
     unit, pushed = catalog.find("3"), list[Any]()
-    results = folder / "results" / unit.run_name(unit.seed)
-    command = [sys.executable, "-c", program, str(results)]
-    monkeypatch.setattr(unit_process, "command", lambda *_: command)
+    monkeypatch.setattr(unit_reports, "load_units", load)
 
     async def run() -> None:
         await scenario(Lessons(WorkingFolder(folder), pushed.append), unit, pushed)
@@ -70,7 +61,7 @@ def test_a_report_is_made_and_found_again(tmp_path: Path, monkeypatch: pytest.Mo
         assert lessons.snapshot().working == unit.name
         await until(lambda: lessons.reports.unit is None)
 
-    pushed = perform(scenario, MAKES_IT, tmp_path, monkeypatch)
+    pushed = perform(scenario, sample_reports.makes, tmp_path, monkeypatch)
     unit = catalog.find("3")
     assert "step 1 of 2" in [it.working_step for it in pushed if isinstance(it, LessonsPush)]
     assert [(it.level, it.what) for it in messages(pushed)] == [
@@ -92,7 +83,7 @@ def test_only_one_report_is_made_at_a_time_and_it_can_be_cancelled(
         await until(lambda: lessons.reports.unit is None)
         lessons.reports.cancel()
 
-    pushed = perform(scenario, WAITS, tmp_path, monkeypatch)
+    pushed = perform(scenario, sample_reports.waits, tmp_path, monkeypatch)
     assert messages(pushed) == []
     assert pushed[-1].working is None
 
@@ -104,10 +95,22 @@ def test_a_report_that_fails_shows_the_last_lines(
         await lessons.report(unit.name)
         await until(lambda: bool(messages(pushed)))
 
-    (message,) = messages(perform(scenario, FAILS, tmp_path, monkeypatch))
+    (message,) = messages(perform(scenario, sample_reports.fails, tmp_path, monkeypatch))
     assert message.level == "error"
     assert message.what == f"the report of {catalog.find('3').heading} could not be made"
     assert message.hint.splitlines()[-1] == "the machine could not be started"
+
+
+def test_a_report_that_cannot_even_begin_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(lessons: Lessons, unit: Unit, pushed: list[Any]) -> None:
+        await lessons.report(unit.name)
+        await until(lambda: bool(messages(pushed)))
+        assert lessons.reports.unit is None
+
+    pushed = perform(scenario, sample_reports.cannot_be_loaded, tmp_path, monkeypatch)
+    assert messages(pushed)[0].hint == "no part of it can be loaded"
 
 
 def test_students_of_a_class_make_no_reports(tmp_path: Path) -> None:

@@ -6,6 +6,6 @@ setup        lists what is missing, then installs it: packages, .venv, the kerne
   venv       the folder .venv and the stamp that tells whether it is up to date
   kernel     the interface to the recipe in kernel/
   ui         the browser front end: its packages, and the pages built from ui/
-checks       ruff, mypy, codespell and tsc, with one summary
+checks       ruff, mypy, codespell, and those of ui/, with one summary
 progress     runs a command and shows its progress
 """

@@ -1,4 +1,4 @@
-"""`./dev check`: checks style, types and spelling, with one summary at the end.
+"""`./dev check`: checks style, types, spelling and the documentation, with one summary at the end.
 
 It also runs the front end's unit tests, which take a second and need the same packages as its types.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import ui
+from . import site, ui
 from .errors import DevError
 from .places import ROOT, UI, VENV
 from .progress import run_quietly
@@ -28,6 +28,7 @@ CHECKS = (
     ("ruff format", ("ruff", "format", "--check", ".")),
     ("mypy --strict", ("mypy", "--strict", *typed_folders())),
     ("codespell", ("codespell",)),
+    ("mkdocs build", ("mkdocs", *site.BUILD)),
 )
 
 

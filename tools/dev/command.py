@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import kernel as kernels
+from . import site
 from . import ui as front_end
 from . import wheel as wheels
 from .checks import check as run_checks
@@ -23,19 +24,18 @@ from .setup import CHECKS, DEMO, PAGE, set_up
 
 # A test waits a third of its time: for a browser, a server, or a process that it has ended. So there are
 # three workers for two cores. Tests of one file share machines, so they run in the same worker. The
-# files are in the order of tests/conftest.py: the longest first.
+# files are in the order of tests/conftest.py: the longest first. When a worker has crashed, the run ends
+# and names the test: with loadfile, xdist would wait forever for the worker that replaces it.
 WORKERS = -(-3 * len(os.sched_getaffinity(0)) // 2)
 LONG = "--long"
-ON_ALL_CORES = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
-DOCUMENTS = (
-    ("README.md", "what wanlab is, and first examples"),
-    ("docs/architecture.md", "the packages, and which may import which"),
-    ("docs/glossary.md", "our terms"),
-    ("docs/fidelity.md", "what is real, what is modelled, and how accurate it is"),
-    ("docs/limitations.md", "what wanlab cannot do"),
-    ("docs/decisions/", "why it is built this way"),
-    ("kernel/README.md", "the kernel's recipe; its patches and options"),
-    ("CONTRIBUTING.md", "how to contribute, and the rules"),
+ON_ALL_CORES = (
+    "-n",
+    str(WORKERS),
+    "--dist",
+    "loadfile",
+    "--no-loadscope-reorder",
+    "--max-worker-restart",
+    "0",
 )
 
 
@@ -68,10 +68,17 @@ def test(arguments: Sequence[str]) -> int:
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Check style, types and spelling: ruff, mypy, codespell, tsc."""
+    """Check style, types, spelling and docs: ruff, mypy, codespell, mkdocs, oxlint, Prettier, tsc."""
     _refuse_arguments("check", arguments)
     set_up(CHECKS)
     return run_checks()
+
+
+def mutate(arguments: Sequence[str]) -> int:
+    """Make mistakes in the code that decides trust, and list those that no test notices."""
+    set_up(CHECKS)
+    os.environ["PYTHONPATH"] = str(ROOT / "tools")
+    _become([str(VENV / "bin" / "python"), "-m", "mutation", *arguments])
 
 
 def bench(arguments: Sequence[str]) -> int:
@@ -110,23 +117,25 @@ def wheel(arguments: Sequence[str]) -> int:
     _refuse_arguments("wheel", arguments)
     if set_up():
         return 1  # a wheel contains the page
+    site.build()
     wheels.report(wheels.build())
     return 0
 
 
 def docs(arguments: Sequence[str]) -> int:
-    """Check the documentation, and list what to read."""
-    _refuse_arguments("docs", arguments)
+    """Build the documentation and serve it while you edit (build: only build it)."""
+    if list(arguments) not in ([], ["build"]):
+        raise DevError(f"./dev docs takes nothing or build: {' '.join(arguments)!r}")
     set_up(CHECKS)
-    command = [str(VENV / "bin" / "python"), "-m", "pytest", "-q", "tests/docs"]
-    status = subprocess.run(command, cwd=ROOT, check=False).returncode
-    print("\n".join(["", "Read next:", *(f"  {path:22} {content}" for path, content in DOCUMENTS)]))
-    return status
+    if not arguments:
+        _become(site.serve_command())
+    site.build()
+    return 0
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     command.__name__: command
-    for command in (setup, demo, test, check, bench, kernel, ui, wheel, docs)
+    for command in (setup, demo, test, check, mutate, bench, kernel, ui, wheel, docs)
 }
 
 

@@ -54,9 +54,15 @@ def _recipe_errors() -> Iterator[None]:
 
 def build() -> None:
     """Build the kernel into this user's cache. The build shows its own progress."""
+    with _recipe_errors():
+        from kernelbuild import ending_with_us
     command = [sys.executable, str(BUILD), "build"]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=ending_with_us(),
     )
     try:
         status = process.wait()

@@ -74,6 +74,9 @@ FOR_TESTS = (
     Package("hping3", "hping3"),
     Package("memcached", "memcached"),
     Package("netcat-openbsd", "nc"),
+    # The recipe for DNS and DHCP.
+    Package("dnsmasq-base", "dnsmasq"),
+    Package("busybox", "busybox"),
     # Completion of the command line; bash is part of Debian.
     Package("zsh", "zsh"),
     Package("fish", "fish"),
@@ -170,11 +173,11 @@ def install(names: Sequence[str], source_versions: Sequence[str]) -> None:
     command = [*prefix, *_QUIET, *_INSTALL, *chosen]
     what = f"apt-get install ({count(names)})"
     if is_updated:  # the package lists may be out of date
-        status, _ = run_quietly(what, command, folder=ROOT)
+        status, _ = run_quietly(what, command, folder=ROOT, ends_children=False)
         if status == 0:
             return
         _update(prefix)
-    run(what, command, folder=ROOT)
+    run(what, command, folder=ROOT, ends_children=False)  # dpkg must finish what it has begun
 
 
 def _become_root(names: Sequence[str]) -> list[str]:
@@ -193,7 +196,7 @@ def _become_root(names: Sequence[str]) -> list[str]:
 
 
 def _update(prefix: Sequence[str]) -> None:
-    run("apt-get update", [*prefix, "apt-get", "update"], folder=ROOT)
+    run("apt-get update", [*prefix, "apt-get", "update"], folder=ROOT, ends_children=False)
 
 
 def _ask_apt(names: Iterable[str]) -> str:

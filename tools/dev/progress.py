@@ -12,6 +12,7 @@ import os
 import selectors
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -93,9 +94,12 @@ def run(
     *,
     folder: Path,
     environment: Mapping[str, str] | None = None,
+    ends_children: bool = True,
 ) -> None:
     """Run a command. If it fails, raise DevError with the end of its output."""
-    status, lines = run_quietly(what, command, folder=folder, environment=environment)
+    status, lines = run_quietly(
+        what, command, folder=folder, environment=environment, ends_children=ends_children
+    )
     if status != 0:
         tail = "\n".join(f"  {line}" for line in lines[-TAIL_LINES:])
         raise DevError(f"{what} failed (exit status {status}): {shlex.join(command)}", tail)
@@ -107,11 +111,15 @@ def run_quietly(
     *,
     folder: Path,
     environment: Mapping[str, str] | None = None,
+    ends_children: bool = True,
 ) -> tuple[int, list[str]]:
-    """Run a command and return its exit status and the lines of its output."""
+    """Run a command and return its exit status and the lines of its output.
+
+    If we are interrupted, the command ends, and with `ends_children` everything it has started.
+    """
     progress = Progress(what, sys.stderr)
     try:
-        with _started(command, folder, environment) as process:
+        with _started(command, folder, environment, ends_children) as process:
             assert process.stdout is not None
             _follow(process.stdout, progress)
             status = process.wait()
@@ -127,7 +135,10 @@ def run_quietly(
 
 @contextlib.contextmanager
 def _started(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str] | None,
+    ends_children: bool,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process that is ended at the end of the body."""
     process = subprocess.Popen(
@@ -137,26 +148,31 @@ def _started(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        process_group=0 if ends_children else None,
     )
     try:
         yield process
     finally:
         if process.poll() is None:
-            _end(process)
+            _end(process, ends_children)
         if process.stdout is not None:
             process.stdout.close()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    # We may not signal a process that runs as root (sudo); Ctrl-C ends it as it ends us.
-    with contextlib.suppress(PermissionError):
-        process.terminate()
+def _end(process: subprocess.Popen[bytes], with_children: bool) -> None:
+    def send(number: signal.Signals) -> None:
+        # We may not signal a process that runs as root (sudo); Ctrl-C ends it as it ends us.
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            (os.killpg if with_children else os.kill)(process.pid, number)
+
+    send(signal.SIGTERM)
     try:
         process.wait(END_S)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(PermissionError):
-            process.kill()
-            process.wait()
+        send(signal.SIGKILL)
+        process.wait()
+    if with_children:
+        send(signal.SIGKILL)
 
 
 def _follow(output: IO[bytes], progress: Progress) -> None:

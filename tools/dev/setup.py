@@ -43,7 +43,7 @@ class Missing:
             what = "'.[dev]'" if self.development else "."
             lines.append(f"  pip install -e {what}  (listed in pyproject.toml)")
         if self.kernel:
-            lines.append("build the kernel into your cache: about 4 minutes on two cores")
+            lines.append("build the kernel into your cache: about five minutes on two cores")
             lines.append("  python3 kernel/build.py build")
         if self.ui:
             lines.append("build the browser front end into src/wanlab/web/static: half a minute")

@@ -58,6 +58,11 @@ def checks() -> list[tuple[str, list[str]]]:
     """Return the name and the command of each check of the sources."""
     program = str(node())
     return [
+        ("oxlint", [program, str(PACKAGES / "oxlint" / "bin" / "oxlint"), "src"]),
+        (
+            "prettier",
+            [program, str(PACKAGES / "prettier" / "bin" / "prettier.cjs"), "--check", "."],
+        ),
         ("tsc", [program, str(PACKAGES / "typescript" / "bin" / "tsc"), "--noEmit"]),
         ("vitest", [program, str(PACKAGES / "vitest" / "vitest.mjs"), "run", "--no-color"]),
     ]

@@ -11,6 +11,7 @@ import io
 import json
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 from . import kernel as kernels
@@ -44,12 +45,14 @@ def build() -> list[Path]:
     for old in (*DIST.glob("wanlab-*.whl"), *DIST.glob("wanlab-*.tar.gz")):
         old.unlink()
     python = str(VENV / "bin" / "python")
-    run(
-        "building the wheel and the sdist",
-        [python, "-m", "build", "--no-isolation", "--outdir", str(DIST), str(ROOT)],
-        folder=ROOT,
-        environment={KERNEL_VARIABLE: str(image)},
-    )
+    # `build` removes its temporary files only if it is not interrupted.
+    with tempfile.TemporaryDirectory(prefix="wanlab-wheel-") as temporary:
+        run(
+            "building the wheel and the sdist",
+            [python, "-m", "build", "--no-isolation", "--outdir", str(DIST), str(ROOT)],
+            folder=ROOT,
+            environment={KERNEL_VARIABLE: str(image), "TMPDIR": temporary},
+        )
     (wheel,) = DIST.glob("wanlab-*.whl")
     (sdist,) = DIST.glob("wanlab-*.tar.gz")
     source = DIST / sdist.name.replace("wanlab-", "wanlab-kernel-source-")

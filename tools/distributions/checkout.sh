@@ -36,7 +36,7 @@ from pathlib import Path
 from test_xstate import compiled, simulate_processor
 program = compiled(\"fake_xstate.c\", Path.home() / \"fake_xstate\")
 simulate_processor(\"$XSTATE\", program, Path.home() / \"image\")'
-echo 'export WANLAB_KERNEL=\$HOME/image' >>~/.profile"
+echo 'export WANLAB_KERNEL=\$HOME/image PYTHONPATH=\$HOME/image/python' >>~/.profile"
 }
 if [ -n "${KERNELS:-}" ]; then
     for home in /home/student /root; do

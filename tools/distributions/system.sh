@@ -65,9 +65,8 @@ must() {
     failed=$failed_before
 }
 
-# As in a container, the root is that of a new mount namespace, because the nodes of a native machine
-# would leave a chroot. The processes are in a new PID namespace and end with it. The shell is its init
-# process, which reaps orphans.
+# As in a container, the root is that of a new mount namespace. The processes are in a new PID namespace
+# and end with it. The shell is its init process, which reaps orphans.
 inside() {
     unshare --mount --pid --fork --kill-child \
         sh -c 'cd "$0" && pivot_root . . && umount -l . && mount -t proc proc /proc && "$@"; exit $?' "$root" \

@@ -2,7 +2,8 @@
  * The live connection to the server: commands out, replies and pushes in.
  *
  * The server holds the state. When the connection is lost it is reopened automatically, and its first
- * push brings the whole state; commands that were in progress fail with a CommandError.
+ * push brings the whole state; commands that were in progress fail with a CommandError. A connection that
+ * does not answer is "silent", and soon replaced: a lost network closes no connection.
  *
  *     await send({ do: "save" })           resolves to the reply; throws a CommandError if refused
  *     await perform({ do: "undo" })        the same, but a refusal shows a toast and gives null
@@ -10,10 +11,22 @@
  *     await request("/api/gallery")        an HTTP request; throws a CommandError if it fails
  */
 import { create } from "zustand";
-import type { AnyCommand, AnyPush, CaptureFile, Comparison, ErrorBody, EventStep, OpenedTerminal, ReplayCost, SampleColumn, SavedFile } from "./protocol";
-import { toast } from "./stores/toasts";
+import type {
+  AnyCommand,
+  AnyPush,
+  CaptureFile,
+  Comparison,
+  ErrorBody,
+  EventStep,
+  OpenedTerminal,
+  ReplayCost,
+  SampleColumn,
+  SavedFile,
+} from "./protocol";
+import { Heartbeat } from "./heartbeat";
+import { closeToastsAbout, toast } from "./stores/toasts";
 
-export type Status = "connecting" | "open" | "lost" | "refused";
+export type Status = "connecting" | "open" | "silent" | "lost" | "refused";
 
 interface Connection {
   status: Status;
@@ -69,8 +82,13 @@ interface PendingCommand {
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 4000;
+const CHECK_MS = 1000;
+const RETRY_LIMIT_MS = 5000;
+/** The code of errors that are over once the connection is back. */
+const OFFLINE = "offline";
 
 let socket: WebSocket | null = null;
+let heartbeat = new Heartbeat(performance.now());
 let lastId = 0;
 let retryMs = FIRST_RETRY_MS;
 const pending = new Map<number, PendingCommand>();
@@ -81,7 +99,7 @@ export function send<W extends CommandWord>(command: { do: W } & CommandOf<W>): 
   return new Promise((done, fail) => {
     if (socket?.readyState !== WebSocket.OPEN) {
       const hint = "trying to reconnect; saved work is safe";
-      fail(new CommandError({ what: "not connected to wanlab", hint }));
+      fail(new CommandError({ what: "not connected to wanlab", hint, code: OFFLINE }));
       return;
     }
     lastId += 1;
@@ -91,9 +109,7 @@ export function send<W extends CommandWord>(command: { do: W } & CommandOf<W>): 
 }
 
 /** Send a command and wait for its reply; if it is refused, tell the user and return null. */
-export async function perform<W extends CommandWord>(
-  command: CommandOf<W> & { do: W },
-): Promise<ReplyTo<W> | null> {
+export async function perform<W extends CommandWord>(command: CommandOf<W> & { do: W }): Promise<ReplyTo<W> | null> {
   try {
     return await send<W>(command);
   } catch (error) {
@@ -103,9 +119,7 @@ export async function perform<W extends CommandWord>(
 }
 
 /** Send a command; return whether it was carried out, and tell the user if it was not. */
-export async function succeeds<W extends CommandWord>(
-  command: CommandOf<W> & { do: W },
-): Promise<boolean> {
+export async function succeeds<W extends CommandWord>(command: CommandOf<W> & { do: W }): Promise<boolean> {
   try {
     await send<W>(command);
     return true;
@@ -117,7 +131,7 @@ export async function succeeds<W extends CommandWord>(
 
 export function showError(error: unknown): void {
   const { what, hint } = explained(error);
-  toast("error", what, hint);
+  toast("error", what, hint, error instanceof CommandError ? error.code : "");
 }
 
 /** An error in one line, for a place where the content would be. */
@@ -147,16 +161,16 @@ async function refusal(response: Response): Promise<Partial<ErrorBody> & { what:
   const body = (await response.json().catch(() => null)) as ErrorBody | null;
   if (typeof body?.what === "string") return body;
   if (response.status === 401 || response.status === 403) {
-    return { what: "this page no longer has access to wanlab", hint: "open the address that wanlab printed, or the link of your class, again" };
+    return {
+      what: "this page no longer has access to wanlab",
+      hint: "open the address that wanlab printed, or the link of your class, again",
+    };
   }
   return { what: `wanlab answered with HTTP status ${response.status}`, hint: "reload the page" };
 }
 
 /** Subscribe to all pushes of a kind; the returned function unsubscribes. */
-export function onPush<K extends AnyPush["push"]>(
-  kind: K,
-  listener: (push: PushOf<K>) => void,
-): () => void {
+export function onPush<K extends AnyPush["push"]>(kind: K, listener: (push: PushOf<K>) => void): () => void {
   const set = listeners.get(kind) ?? new Set();
   listeners.set(kind, set);
   set.add(listener as (push: never) => void);
@@ -173,20 +187,44 @@ export function socketAddress(path: string): string {
 export function connect(): void {
   const opened = new WebSocket(socketAddress("/api/live"));
   socket = opened;
+  heartbeat = new Heartbeat(performance.now());
+  const timer = window.setInterval(() => check(opened), CHECK_MS);
   opened.onmessage = (event: MessageEvent<string>) => {
+    if (socket !== opened) return;
+    heartbeat.hear(performance.now());
+    useConnection.setState(({ status }) => (status === "silent" ? { status: "open" } : {}));
     receive(JSON.parse(event.data) as Record<string, unknown>);
   };
   opened.onclose = () => {
-    if (socket !== opened) return;
-    socket = null;
-    // Once refused, stay refused until a connection succeeds.
-    useConnection.setState(({ status }) => ({ status: status === "refused" ? status : "lost" }));
-    for (const command of pending.values()) {
-      command.fail(new CommandError({ what: "the connection to wanlab was lost" }));
-    }
-    pending.clear();
-    void retry();
+    window.clearInterval(timer);
+    if (socket === opened) lose();
   };
+}
+
+/** Check whether the connection still works; called once a second. */
+function check(opened: WebSocket): void {
+  if (socket !== opened) return;
+  const verdict = heartbeat.check(performance.now());
+  if (verdict === "ask" && opened.readyState === WebSocket.OPEN) void send({ do: "heartbeat" }).catch(() => undefined);
+  else if (verdict === "silent") {
+    useConnection.setState(({ status }) => (status === "open" ? { status: "silent" } : {}));
+  } else if (verdict === "drop") {
+    // Without a network, closing takes a minute: do not wait for it.
+    opened.close();
+    lose();
+  }
+}
+
+/** Note that the connection is lost, and begin to reconnect. */
+function lose(): void {
+  socket = null;
+  // Once refused, stay refused until a connection succeeds.
+  useConnection.setState(({ status }) => ({ status: status === "refused" ? status : "lost" }));
+  for (const command of pending.values()) {
+    command.fail(new CommandError({ what: "the connection to wanlab was lost", code: OFFLINE }));
+  }
+  pending.clear();
+  void retry();
 }
 
 async function retry(): Promise<void> {
@@ -194,7 +232,8 @@ async function retry(): Promise<void> {
   retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   // A restarted server has another token, so this page can only come back through its new address.
   try {
-    const response = await fetch("/api/state", { cache: "no-store" });
+    const signal = AbortSignal.timeout(RETRY_LIMIT_MS);
+    const response = await fetch("/api/state", { cache: "no-store", signal });
     if (response.status === 401 || response.status === 403) {
       useConnection.setState({ status: "refused" });
     }
@@ -221,6 +260,7 @@ function deliver(push: AnyPush): void {
     retryMs = FIRST_RETRY_MS;
     const { client, version, folder } = push;
     useConnection.setState({ status: "open", client, version, folder });
+    closeToastsAbout(OFFLINE);
     notify(push);
     for (const part of Object.values(push)) {
       if (typeof part === "object" && part !== null && "push" in part) deliver(part as AnyPush);

@@ -41,6 +41,7 @@ export interface DrawingProblem {
   hint: string;
   place: Location;
   severity: Severity;
+  fix: "" | "address";
 }
 
 /** Why a command was not carried out.
@@ -238,6 +239,7 @@ export interface PacketPage {
   packets: ListedPacket[];
   scanned: number;
   is_cut: boolean;
+  total: number;
 }
 
 /** GET /api/packets/FILE?number=NUMBER: the bytes of a packet that were captured. */
@@ -253,60 +255,6 @@ export interface RecordInfo {
   made_at_s: number;
   seconds: number;
   topology: string;
-}
-
-/** The result of one check. The reply to a lesson's "check" is a list of them. */
-export interface CheckResult {
-  what: string;
-  points: number;
-  of: number;
-  measured: string;
-  expected: string;
-  hint: string;
-}
-
-/** A step of a lesson.
- *
- * `lines` are typed into each terminal of `where`: "client", "mininet" or the names of nodes.
- * "gui" stands for a step on the canvas. */
-export interface LessonStep {
-  n: number;
-  at: string;
-  where: string[];
-  text: string;
-  lines: string[];
-  note: string;
-  printed: string;
-  can_type: boolean;
-  action: string;
-  can_perform: boolean;
-}
-
-/** A unit of the course, and the progress in it. */
-export interface LessonInfo {
-  unit: string;
-  kind: string;
-  heading: string;
-  goal: string;
-  steps: number;
-  done: number[];
-  points: number | null;
-  of: number | null;
-  results: CheckResult[];
-  report: string | null;
-  handed_in_s: number | null;
-}
-
-/** GET /api/lessons/UNIT: the lesson of a unit. */
-export interface LessonPage {
-  unit: string;
-  heading: string;
-  markdown: string;
-  steps: LessonStep[];
-  has_topology: boolean;
-  has_check: boolean;
-  has_figure: boolean;
-  decisions: string[];
 }
 
 /** A file or folder of the working folder. */
@@ -388,14 +336,99 @@ export interface TerminalResize {
 }
 
 /** First text on WS /api/terminals/ID from the server: how many of the bytes that follow were
- * printed before; queries in them have been answered already. */
+ * printed before; queries in them have been answered already. `keys` is as in KeysAck. */
 export interface OutputHistory {
   history: number;
+  keys: number;
 }
 
 /** Text on WS /api/terminals/ID: how many more bytes of output have been displayed. */
 export interface OutputAck {
   ack: number;
+}
+
+/** Text on WS /api/terminals/ID from the server: how many bytes of the page's keys have arrived. */
+export interface KeysAck {
+  keys: number;
+}
+
+/** The result of one check. The reply to a lesson's "check" is a list of them. */
+export interface CheckResult {
+  what: string;
+  points: number;
+  of: number;
+  measured: string;
+  expected: string;
+  hint: string;
+  passed: boolean;
+}
+
+/** A number that a step measures: the manual's, what is expected here, and why they may differ. */
+export interface StepFigure {
+  what: string;
+  manual: string;
+  expected: string;
+  why: string;
+  cause: string;
+}
+
+/** A step of a lesson.
+ *
+ * `lines` are typed into each terminal of `where`: "client", "mininet" or the names of nodes.
+ * "gui" stands for a step on the canvas. */
+export interface LessonStep {
+  n: number;
+  at: string;
+  where: string[];
+  text: string;
+  lines: string[];
+  note: string;
+  printed: string;
+  can_type: boolean;
+  action: string;
+  can_perform: boolean;
+  kind: "canvas" | "type" | "enter" | "stop" | "wait" | "look" | "skip";
+  counts: boolean;
+  is_optional: boolean;
+  keeps_running: boolean;
+  waits_for_enter: boolean;
+  ends: string;
+  for_s: number | null;
+  takes_s: number;
+  figures: StepFigure[];
+}
+
+/** Help with a mistake that was seen in a step of the open unit. */
+export interface StepHint {
+  step: number;
+  text: string;
+}
+
+/** A unit of the course, and the progress in it. */
+export interface LessonInfo {
+  unit: string;
+  kind: string;
+  heading: string;
+  goal: string;
+  steps: number;
+  done: number[];
+  points: number | null;
+  of: number | null;
+  results: CheckResult[];
+  report: string | null;
+  handed_in_s: number | null;
+}
+
+/** GET /api/lessons/UNIT: the lesson of a unit. */
+export interface LessonPage {
+  unit: string;
+  heading: string;
+  markdown: string;
+  steps: LessonStep[];
+  has_topology: boolean;
+  has_check: boolean;
+  has_figure: boolean;
+  decisions: string[];
 }
 
 /** Something that happened at an instant of the network's clock.
@@ -511,6 +544,8 @@ export interface StudentRow {
   grades: GradeRow[];
   disk_bytes: number;
   disk_limit_bytes: number;
+  hand_raised_s: number | null;
+  idle_since_s: number | null;
 }
 
 /** GET /api/class. */
@@ -520,6 +555,8 @@ export interface ClassState {
   networks: number | null;
   graded_s: number | null;
   students: StudentRow[];
+  grading: string;
+  grading_result: string;
 }
 
 /** Everything at once: the first push on a connection, and the reply to GET /api/state. */
@@ -642,6 +679,8 @@ export interface PacketsPush {
   push: "packets";
   packets: TracedPacket[];
   left_out: number;
+  gone: number[];
+  is_over: boolean;
 }
 
 /** The breakpoints, which pause virtual time. */
@@ -677,6 +716,9 @@ export interface LessonsPush {
   working: string | null;
   working_step: string;
   is_class: boolean;
+  hand_raised_s: number | null;
+  hint: StepHint | null;
+  running_steps: number[];
 }
 
 /** Files of the working folder that are new or have changed. */
@@ -719,6 +761,12 @@ export interface GalleryPush {
   progress: string;
 }
 
+/** Do nothing. The reply shows the page that its connection works. */
+export interface HeartbeatCommand {
+  do: "heartbeat";
+  id?: number;
+}
+
 /** Change the document. One action of the user is one edit, and one step of undo.
  *
  * `drop` holds the ids of elements to delete; links of deleted nodes are deleted with them. */
@@ -728,6 +776,12 @@ export interface EditCommand {
   drop?: string[];
   preferences?: Record<string, unknown> | null;
   label?: string;
+  id?: number;
+}
+
+/** Give the drawn network subnets, addresses and routes. */
+export interface AddressCommand {
+  do: "address";
   id?: number;
 }
 
@@ -1023,16 +1077,19 @@ export interface CaptureCommand {
  * cancel_start    stop performing them
  * close           close the lesson
  * type            type the commands of a step into its terminals
+ * interrupt       press Ctrl-C in the terminals that run the commands of a step
  * perform         perform a step on the canvas; the reply is the ids of terminals it has opened
  * progress        mark a step as done, or as not done
  * check           grade the running network
  * report          perform all steps of the unit in a separate machine and write a page
  * cancel_report   stop making the report
+ * raise_hand      in a class, ask the teacher for help
+ * lower_hand      the help is no longer needed
  * hand_in         in a class, pack what was done and give it to the teacher */
 export interface LessonCommand {
   do: "lesson";
   unit: string;
-  action: "start" | "start_at" | "cancel_start" | "close" | "type" | "perform" | "progress" | "check" | "report" | "cancel_report" | "hand_in";
+  action: "start" | "start_at" | "cancel_start" | "close" | "type" | "interrupt" | "raise_hand" | "lower_hand" | "perform" | "progress" | "check" | "report" | "cancel_report" | "hand_in";
   step?: number | null;
   done?: boolean;
   discard?: boolean;
@@ -1049,7 +1106,9 @@ export interface GalleryCommand {
 }
 
 export type AnyCommand =
+  | HeartbeatCommand
   | EditCommand
+  | AddressCommand
   | UndoCommand
   | RedoCommand
   | NewCommand
@@ -1112,3 +1171,94 @@ export type AnyPush =
   | QueueChartPush
   | SessionEventsPush
   | GalleryPush;
+
+/** Names of options in the undo menu, where they are not their words. */
+export const OPTION_NAMES: Readonly<Record<string, string>> = {
+  address: "IP address",
+  corrupt: "corruption",
+  cpu: "CPU share",
+  distribution: "jitter distribution",
+  dpid: "DPID",
+  duplicate: "duplication",
+  fail_mode: "behaviour without a controller",
+  frr: "frr.conf",
+  ip: "IP address",
+  ip_base: "IP base",
+  kind: "type",
+  listen_port: "DPCTL port",
+  mac: "MAC address",
+  mtu: "MTU",
+  name: "name",
+  netflow: "NetFlow",
+  nic: "NIC",
+  number: "port number",
+  port: "controller port",
+  protocols: "OpenFlow versions",
+  reorder: "reordering",
+  reorder_correlation: "reordering correlation",
+  reorder_gap: "reordering gap",
+  sflow: "sFlow",
+  speed: "line rate",
+  start_cli: "Start CLI",
+  stp: "spanning tree",
+  trunks: "tagged VLANs",
+  vlan: "untagged VLAN",
+  vlan_filtering: "VLAN filtering",
+  vlan_interfaces: "VLAN interfaces",
+};
+
+/** Options that are conditions of a direction; all others belong to a port. */
+export const CONDITIONS: readonly string[] = [
+  "rate",
+  "delay",
+  "jitter",
+  "delay_correlation",
+  "distribution",
+  "loss",
+  "loss_correlation",
+  "duplicate",
+  "corrupt",
+  "reorder",
+  "reorder_correlation",
+  "reorder_gap",
+  "queue",
+  "trace",
+  "trace_once",
+  "schedule",
+  "schedule_repeat",
+];
+
+/** The settings that the form of a link has fields for; some vary in schedules. */
+export const LINK_SETTINGS = [
+  { word: "rate", label: "Rate", kind: "rate", varies: true },
+  { word: "delay", label: "Delay", kind: "time", varies: true },
+  { word: "jitter", label: "Jitter", kind: "time", varies: true },
+  { word: "delay_correlation", label: "Delay correlation", kind: "fraction", varies: false },
+  { word: "loss", label: "Loss", kind: "fraction", varies: true },
+  { word: "loss_correlation", label: "Loss correlation", kind: "fraction", varies: false },
+  { word: "duplicate", label: "Duplicated", kind: "fraction", varies: false },
+  { word: "corrupt", label: "Corrupted", kind: "fraction", varies: false },
+  { word: "reorder", label: "Reordered", kind: "fraction", varies: false },
+  { word: "reorder_correlation", label: "Reordering correlation", kind: "fraction", varies: false },
+  { word: "reorder_gap", label: "Reordering gap", kind: "count", varies: false },
+] as const;
+
+/** The queues that the default kernel has, and their labels. */
+export const QUEUES = [
+  ["fifo", "fifo (drop-tail)"],
+  ["red", "RED"],
+  ["codel", "CoDel"],
+  ["fq_codel", "FQ_CoDel"],
+  ["fq", "fq"],
+  ["pie", "PIE"],
+  ["fq_pie", "FQ_PIE"],
+  ["cake", "CAKE"],
+  ["sfq", "SFQ"],
+  ["sfb", "SFB"],
+  ["choke", "CHOKe"],
+  ["drr", "DRR"],
+  ["prio", "prio"],
+  ["hfsc", "HFSC"],
+  ["htb", "HTB"],
+  ["tbf", "tbf"],
+] as const;

@@ -15,7 +15,6 @@ from the folder alone, and little of the standard library, because it is started
     watches       reads counters at regular instants, with
                       ticker, tracing (kernel events), packets (captures)
     host_service  the socket for requests of programs in the machine
-    root, native_root   the file systems of the embedded and the native machine
-    probe         finds out which features the kernel has
+    root          the file system of the embedded machine
     system        system calls that Python lacks
 """

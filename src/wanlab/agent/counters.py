@@ -5,11 +5,12 @@ Reading takes no virtual time: the agent is not charged for anything.
 
 from __future__ import annotations
 
+import _socket
 import os
 import struct
 from collections.abc import Callable
 
-from . import system
+from . import integrity, system
 from .dumps import Dumps
 from .links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, NLM_F_DUMP, NLM_F_REQUEST
 from .messages import CHUNK_BYTES
@@ -49,16 +50,23 @@ class Counters:
         ["sock_diag", NODE, REQUEST]           the same for sock_diag(7)
         ["interfaces", NODE, REQUEST, INDEXES] only the messages about these interfaces
         ["queues", NODE, INDEXES, KINDS]       their qdiscs, and the classes of qdiscs of these kinds
-        ["file", NODE, PATH]                   its content
+        ["index", NODE, PORT]                  the number of an interface
+        ["file", NODE, PATH]                   its content; not in /sys, which each node mounts itself
         ["log", NODE]                          the kernel's messages
+        ["changed_programs", NODE]             a line for each program that differs from the computer's
         """
         kind, node, *rest = source
         node = str(node)
         if kind == "file":
             (path,) = rest
             return lambda: self._file(node, str(path))
+        if kind == "index":
+            (port,) = rest
+            return lambda: self._index(node, str(port))
         if kind == "log":
             return system.kernel_log
+        if kind == "changed_programs":
+            return self._changed_programs
         if kind == "queues":
             indexes, kinds = rest
             return self._queues(node, _indexes(indexes), [str(name) for name in _list(kinds)])
@@ -88,6 +96,10 @@ class Counters:
 
         return read
 
+    def _index(self, node: str, port: str) -> bytes:
+        with self._namespaces.inside_net(node):
+            return str(_socket.if_nametoindex(port)).encode()
+
     def _netlink(self, node: str, protocol: int) -> Dumps:
         key = (node, protocol)
         if key not in self._dumps:
@@ -95,11 +107,15 @@ class Counters:
                 self._dumps[key] = Dumps(protocol)
         return self._dumps[key]
 
+    def _changed_programs(self) -> bytes:
+        own, *others = self._namespaces.mounts()
+        return "\n".join(integrity.changed_programs(own, others)).encode(errors="replace")
+
     def _file(self, node: str, path: str) -> bytes:
         key = (node, path)
         if key not in self._files:
-            with self._namespaces.inside(node):
-                self._files[key] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            with self._namespaces.inside_net(node):
+                self._files[key] = integrity.open_for_reading(path)
         descriptor = self._files[key]
         parts = []
         position = 0

@@ -3,6 +3,7 @@
 A program connects to the Unix socket /run/wanlab/host-service and sends a request, one line of JSON:
 {"do": "line", "prompt": "mininet> "}. From then on the connection carries bytes both ways, in whatever
 form the two sides have agreed on. On the channel to the user's side each connection has a number.
+Anything else than a request gets {"error": ...}, and its connection ends.
 The agent answers the requests that it can answer itself. If a program sends {"do": "agent"}, its
 connection becomes the channel to a fork of this agent, which works for that program.
 """
@@ -15,12 +16,17 @@ import os
 import select
 from collections.abc import Callable
 
-from .messages import CHUNK_BYTES, Kind, encode
+from .messages import CHUNK_BYTES, MAX_REQUEST_BYTES, Kind, decode_json, encode
 
 ADDRESS = "/run/wanlab/host-service"
 FOR_AN_AGENT = b'{"do": "agent"}'
-MAX_REQUEST_BYTES = 1 << 20
+MAX_REQUEST_DEPTH = 8
+"""How deeply the lists and mappings of a request may be nested."""
+MAX_UNREAD_BYTES = 1 << 24
+"""Of all requests together whose line has not ended."""
+MAX_CONNECTIONS = 4096
 MAX_PENDING_CONNECTIONS = 128
+NO_REQUEST = 'a request must be one line of JSON: {"do": "...", ...}'
 
 
 class ProgramConnection:  # a plain class: `dataclasses` would cost a tenth of a machine's start
@@ -91,6 +97,9 @@ class HostServiceSocket:
             descriptor, _ = self._socket._accept()  # type: ignore[attr-defined]
         except BlockingIOError:
             return
+        if len(self._by_descriptor) >= MAX_CONNECTIONS:
+            os.close(descriptor)
+            return
         os.set_blocking(descriptor, False)
         self._number += 1
         connection = ProgramConnection(self._number, descriptor)
@@ -114,33 +123,40 @@ class HostServiceSocket:
     def _read_request(self, connection: ProgramConnection, request: bytearray, data: bytes) -> None:
         request += data
         line, end, rest = bytes(request).partition(b"\n")
-        if end:
-            if self._fork_agent(connection, line) or self._answer_locally(connection, line):
-                return
+        if not end:
+            if len(request) > MAX_REQUEST_BYTES or self._unread_bytes() > MAX_UNREAD_BYTES:
+                self._close_connection(connection)
+            return
+        word, arguments = decode_request(line)
+        if word is None:
+            self._finish(connection, {"error": NO_REQUEST})
+        elif line == FOR_AN_AGENT and self._fork_for is not None:
+            self._fork_agent(connection)
+        elif word in self._local_handlers:
+            self._finish(connection, _answer_of(self._local_handlers[word], arguments))
+        else:
             connection.request = None
             self._send(encode(Kind.REQUEST, connection.number, line))
             if rest:
                 self._send(encode(Kind.REQUEST_DATA, connection.number, rest))
-        elif len(request) > MAX_REQUEST_BYTES:
+
+    def _unread_bytes(self) -> int:
+        return sum(len(other.request or b"") for other in self._by_descriptor.values())
+
+    def _fork_agent(self, connection: ProgramConnection) -> None:
+        assert self._fork_for is not None
+        try:
+            self._fork_for(connection.descriptor)
+        except OSError as error:
+            self._finish(connection, {"error": f"cannot start an agent: {error}"})
+        else:
             self._close_connection(connection)
 
-    def _fork_agent(self, connection: ProgramConnection, line: bytes) -> bool:
-        if self._fork_for is None or line != FOR_AN_AGENT:
-            return False
-        self._fork_for(connection.descriptor)
-        self._close_connection(connection)
-        return True
-
-    def _answer_locally(self, connection: ProgramConnection, line: bytes) -> bool:
-        try:
-            request = json.loads(line)
-            answer = self._local_handlers[request.pop("do")](**request)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return False
+    def _finish(self, connection: ProgramConnection, answer: object) -> None:
+        """Answer a request that nobody else needs to see."""
         connection.waiting += json.dumps(answer).encode() + b"\n"
         connection.is_ending = True
         self._write(connection)
-        return True
 
     def _write(self, connection: ProgramConnection) -> None:
         try:
@@ -164,3 +180,38 @@ class HostServiceSocket:
         del self._by_descriptor[connection.descriptor], self._by_number[connection.number]
         if connection.request is None:
             self._send(encode(Kind.REQUEST_END, connection.number))
+
+
+def decode_request(line: bytes) -> tuple[str | None, dict[str, object]]:
+    """Return the word after "do" and the other fields of a request; (None, {}) if it is no request.
+
+    A request is a mapping with the string "do", nested at most MAX_REQUEST_DEPTH deep.
+    """
+    try:
+        request = decode_json(line)
+    except ValueError:
+        return None, {}
+    if not isinstance(request, dict) or depth_of(request) > MAX_REQUEST_DEPTH:
+        return None, {}
+    word = request.pop("do", None)
+    return (word, request) if isinstance(word, str) else (None, {})
+
+
+def depth_of(value: object) -> int:
+    """Return how deeply lists and mappings are nested: 0 for a number, 1 for [1]."""
+    depth = 0
+    level = [value]
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        level = [
+            inner for item in level for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
+
+
+def _answer_of(handler: Callable[..., object], arguments: dict[str, object]) -> object:
+    """Return a handler's answer, or its error: a request must not end the agent."""
+    try:
+        return handler(**arguments)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {"error": str(error)}

@@ -32,13 +32,18 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 HEADER = struct.Struct("<IBI")
-MAX_BODY_BYTES = 1 << 30
 CHUNK_BYTES = 1 << 16
 """The most bytes that are read from or written to a descriptor at once."""
+MAX_BODY_BYTES = 1 << 28
+"""Of calls, replies and input. A network of thousands of nodes is one call."""
+MAX_READINGS_BYTES = 1 << 26
+"""Of output: a program's comes in small pieces, but that of a watch in large ones."""
+MAX_REQUEST_BYTES = 1 << 20
 
 
 class Kind(IntEnum):
@@ -59,14 +64,42 @@ class Kind(IntEnum):
     ANSWER_END = 15
 
 
+MAX_BYTES = {
+    Kind.CALL: MAX_BODY_BYTES,
+    Kind.REPLY: MAX_BODY_BYTES,
+    Kind.FAILURE: MAX_REQUEST_BYTES,
+    Kind.DATA: MAX_BODY_BYTES,
+    Kind.INPUT: MAX_BODY_BYTES,
+    Kind.INPUT_END: 0,
+    Kind.OUTPUT: MAX_READINGS_BYTES,
+    Kind.STDERR: CHUNK_BYTES,
+    Kind.ENDED: CHUNK_BYTES,
+    Kind.READY: 0,
+    Kind.REQUEST: MAX_REQUEST_BYTES,
+    Kind.REQUEST_DATA: MAX_REQUEST_BYTES,
+    Kind.REQUEST_END: 0,
+    Kind.ANSWER: MAX_BODY_BYTES,
+    Kind.ANSWER_END: 0,
+}
+"""The longest body of each kind of frame."""
+
+
 class Frame(NamedTuple):
     kind: Kind
     number: int
     body: bytes
 
     def json(self) -> Any:
-        """Return the body's JSON value, whose shape the receiver knows."""
-        return json.loads(self.body)
+        """Return the body's JSON value, whose shape the receiver knows. ValueError if it is not JSON."""
+        return decode_json(self.body)
+
+
+def decode_json(data: bytes) -> Any:
+    """Return a JSON value. ValueError if it is not JSON, or nested more deeply than Python can read."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
 
 
 def encode(kind: Kind, number: int, body: bytes = b"") -> bytes:
@@ -77,10 +110,18 @@ def encode_json(kind: Kind, number: int, value: object) -> bytes:
     return encode(kind, number, json.dumps(value, separators=(",", ":")).encode())
 
 
-class FrameReader:
-    """Cuts a stream of bytes, which arrives in pieces of any size, into frames."""
+_KINDS = {int(kind): kind for kind in Kind}
 
-    def __init__(self) -> None:
+
+class FrameReader:
+    """Cuts a stream of bytes, which arrives in pieces of any size, into frames.
+
+    `check` is called with the kind and the number of a frame as soon as its header has arrived, and may
+    raise ValueError: then its body, which may be long, is not collected.
+    """
+
+    def __init__(self, check: Callable[[Kind, int], None] = lambda kind, number: None) -> None:
+        self._check = check
         self._buffer = bytearray()
 
     @property
@@ -89,18 +130,25 @@ class FrameReader:
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the frames that `data` completes, in order. ValueError if a length is impossible."""
+        """Return the frames that `data` completes, in order.
+
+        ValueError if a header is impossible. The frames before it in `data` are lost.
+        """
         self._buffer += data
         frames = []
         start = 0
         while len(self._buffer) - start >= HEADER.size:
-            length, kind, number = HEADER.unpack_from(self._buffer, start)
-            if length > MAX_BODY_BYTES:
-                raise ValueError(f"a frame of {length} bytes")
+            length, code, number = HEADER.unpack_from(self._buffer, start)
+            kind = _KINDS.get(code)
+            if kind is None:
+                raise ValueError(f"a frame of an unknown kind, {code}")
+            if length > MAX_BYTES[kind]:
+                raise ValueError(f"a frame of kind {kind.name} with {length} bytes")
+            self._check(kind, number)
             end = start + HEADER.size + length
             if len(self._buffer) < end:
                 break
-            frames.append(Frame(Kind(kind), number, bytes(self._buffer[start + HEADER.size : end])))
+            frames.append(Frame(kind, number, bytes(self._buffer[start + HEADER.size : end])))
             start = end
         del self._buffer[:start]
         return frames

@@ -56,6 +56,10 @@ class Namespaces:
         except KeyError:
             raise ValueError(f"there is no node {node}") from None
 
+    def mounts(self) -> list[int]:
+        """Return the descriptors of the mount namespaces: the root's, and those of the nodes."""
+        return list(self._mount.values())
+
     def add(self, node: str) -> None:
         """Make a node's network namespace and bind it to /run/netns. ValueError if it exists."""
         if node in self._net:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import ethtool, links, system
+from . import ethtool, integrity, links, system
 from .namespaces import ROOT, Namespaces
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Performer:
         os.makedirs(mount, exist_ok=True)
         if backing is not None:
             os.makedirs(backing, exist_ok=True)
+        integrity.expect_mount(mount)
         with self._namespaces.inside(node):
             if backing is None:
                 system.mount("tmpfs", mount, "tmpfs")
@@ -79,6 +80,7 @@ class Performer:
                 system.mount(backing, mount, flags=system.MS_BIND)
 
     def limit_cpu(self, node: str, share: float | None, cores: str | None) -> None:
+        integrity.load("wanlab.agent.cgroups")
         from .cgroups import ControlGroup  # few networks need it
 
         self._namespaces.put_in_group(node, ControlGroup(node, share, cores))
@@ -193,11 +195,6 @@ class Performer:
         with self._namespaces.inside_net(node):
             ethtool.set_offloads(interface, features)
 
-    def set_gro_max_size(self, node: str, interface: str, max_bytes: int) -> None:
-        limit = links.number(links.IFLA_GRO_MAX_SIZE, max_bytes)
-        with self._namespaces.inside_net(node), links.Netlink() as netlink:
-            netlink.request(*links.change_link(interface_index(interface), attributes=limit))
-
     def set_wire(self, node: str, interface: str) -> None:
         with self._namespaces.inside_net(node):
             ethtool.set_wire(interface)
@@ -225,6 +222,7 @@ class Performer:
     def load_opportunities(
         self, node: str, interface: str, handle: int, at_ms: list[int], once: bool
     ) -> None:
+        integrity.load("wanlab.agent.shaping")
         from . import shaping  # few networks need it
 
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
@@ -233,6 +231,7 @@ class Performer:
         self._loaded.append((node, interface, handle, once))
 
     def start_opportunities(self, start_ns: int) -> None:
+        integrity.load("wanlab.agent.shaping")
         from . import shaping
 
         for node, interface, handle, once in self._loaded:
@@ -248,6 +247,7 @@ class Performer:
         shaper: dict[str, int] | None,
         delay_line: dict[str, int] | None,
     ) -> None:
+        integrity.load("wanlab.agent.shaping")
         from . import shaping
 
         with self._namespaces.inside_net(node), links.Netlink() as netlink:
@@ -267,6 +267,7 @@ class Performer:
     def _started_services(self) -> Services:
         """Loaded on first use: few networks need it."""
         if self._services is None:
+            integrity.load("wanlab.agent.services")
             from .services import Services
 
             self._services = Services(self._run)
@@ -297,8 +298,14 @@ class Performer:
     def start_routing(self, router: str, programs: list[str], configuration: str) -> None:
         self._started_services.routing.start(router, programs, configuration)
 
+    def configure_routing(self, router: str) -> None:
+        self._started_services.routing.configure(router)
+
     def run_start_command(self, node: str, command: str, folder: str) -> None:
-        self._run(node, ["/bin/sh", "-c", command], folder=folder)
+        from .start_command import run_start_command  # few networks need it
+
+        with self._namespaces.inside_net(node):
+            run_start_command(command, self._environment, folder)
 
     def write_file(self, path: str, content: str) -> None:
         if not path.startswith("/proc/"):
@@ -336,6 +343,7 @@ class Performer:
     def _run(
         self, node: str, arguments: list[str], stdin: str = "", folder: str | None = None
     ) -> str:
+        integrity.load("subprocess")
         import subprocess  # slow to import, and few networks need it
 
         with self._namespaces.inside_net(node):

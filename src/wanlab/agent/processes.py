@@ -6,12 +6,15 @@ session, so a signal also reaches its children.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from . import integrity
 from .messages import Kind, encode_json
 from .namespaces import Namespaces
 from .program_path import find_program
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT]
-"""Signals that a child must not ignore. Python ignores the first two. A shell that runs wanlab in the
-background makes it ignore the others, and a native machine inherits that."""
+"""Signals that a child must not ignore. Python ignores the first two. A shell that runs a program in the
+background makes it ignore the others, and its agent inherits that."""
 
 
 class ChildProcess:  # a plain class: importing `dataclasses` takes a tenth of a machine's start
@@ -135,13 +138,17 @@ class Processes:
         """Start everything in a sandbox from now on, until `end_confinement`."""
         from .sandbox import Sandbox  # only grading needs it
 
-        self._sandbox = Sandbox(self._namespaces, working_folder, home, visible, hidden)
+        self._sandbox = Sandbox(self._namespaces, self.reap, working_folder, home, visible, hidden)
+
+    def writable_root(self) -> AbstractContextManager[None]:
+        """Return a context in which the agent can write the machine's root."""
+        return self._sandbox.writable_root() if self._sandbox else contextlib.nullcontext()
 
     def end_confinement(self) -> None:
         """Kill everything that was started in the sandbox, and start programs outside again."""
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
-            sandbox.end(self.reap)
+            sandbox.end()
 
     def program_files(self, names: list[str], path: str) -> list[dict[str, str]]:
         """Return where programs are found, and the digests of their files."""
@@ -190,6 +197,7 @@ class Processes:
         `input_left_bytes` counts the bytes that it has not taken yet; None if its input is closed.
         `is_raw_mode` says that the program in its terminal reads single keys: it edits lines itself.
         """
+        integrity.load("wanlab.agent.activity")
         from .activity import is_raw_mode  # only terminals need it
 
         process = self._by_number.get(number)
@@ -200,6 +208,14 @@ class Processes:
             "input_left_bytes": process.streams.unwritten_bytes,
             "is_raw_mode": terminal is not None and is_raw_mode(terminal),
         }
+
+    def waits_for_input(self, number: int) -> bool:
+        """Whether a program waits for input from a process's terminal."""
+        from .terminal_readers import waits_for_input  # only terminals need it
+
+        process = self._by_number.get(number)
+        terminal = None if process is None else process.streams.terminal
+        return terminal is not None and waits_for_input(terminal)
 
     def grant_credit(self, number: int, more: int) -> None:
         """Allow `more` further bytes of a process's output to be read."""
@@ -212,6 +228,7 @@ class Processes:
 
         A shell that waits for a command line is not busy, unless it has jobs in the background.
         """
+        integrity.load("wanlab.agent.activity")
         from .activity import busy_sessions, waits_for_line  # only terminals need it
 
         busy = []

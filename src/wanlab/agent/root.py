@@ -17,7 +17,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from . import system
+from . import integrity, system
+from .integrity import RUN_FOLDER
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -40,9 +41,7 @@ if TYPE_CHECKING:
         about: dict[str, object]
 
 
-RUN_FOLDER = "/run/wanlab"
-PROGRAMS_FOLDER = "/run/wanlab/bin"
-PYTHON_FOLDER = "/run/wanlab/python"
+PROGRAMS_FOLDER, PYTHON_FOLDER = integrity.INSTALLED_FOLDERS
 HOME_FOLDER = "/run/wanlab/home"
 NETNS_FOLDER = "/run/netns"
 COMMAND_LINE_FILE = "/run/wanlab/cmdline"
@@ -74,11 +73,12 @@ def prepare(
     `working_folder` is "", none is mounted.
     """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
-    kernel_text = _read(kernel_config)  # it may be below /tmp, which is hidden next
+    kernel_text = _read_of_computer(kernel_config)  # /tmp, where it may be, is hidden next
     system.mount("memory", MEMORY, "tmpfs", options="mode=755,size=100%")
     upper, work, root = (f"{MEMORY}/{name}" for name in ("upper", "work", "root"))
     for folder in (upper, work, root):
         os.mkdir(folder)
+    integrity.keep_computer(upper)
     release = os.uname().release
 
     system.mount(
@@ -149,16 +149,24 @@ def install(programs: dict[str, str], packages: dict[str, str], about: dict[str,
     for name, folder in packages.items():
         os.symlink(folder, f"{PYTHON_FOLDER}/{name}")
     _write(ABOUT_FILE, json.dumps(about, indent=2, sort_keys=True) + "\n")
+    integrity.keep_mounts()
 
 
 def _hide_command_lines() -> None:
     """Hide the command lines of the kernel and of this program.
 
     Both contain paths of the computer, so `ps` would print something different on every computer.
+    Our Linux 6.12 shows no command line. Where one must be covered, user namespaces cannot mount /proc.
     """
-    _write(COMMAND_LINE_FILE, "\n")
-    system.mount(COMMAND_LINE_FILE, "/proc/cmdline", flags=system.MS_BIND)
+    if shows_command_line():
+        _write(COMMAND_LINE_FILE, "\n")
+        system.mount(COMMAND_LINE_FILE, "/proc/cmdline", flags=system.MS_BIND)
     system.show_arguments("wanlab-agent")
+
+
+def shows_command_line() -> bool:
+    """Whether the kernel shows its command line."""
+    return _read("/proc/cmdline").strip() != ""
 
 
 def _seal_hostfs() -> None:
@@ -209,6 +217,18 @@ def links_of_dev(root: str) -> None:
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def _read_of_computer(path: str) -> str:
+    """Read a file of the computer, also below /dev, where our kernel has mounted its own at boot."""
+    if not path.startswith("/dev/"):
+        return _read(path)
+    folder, name = os.path.split(path)
+    system.mount("computer", MEMORY, "hostfs", flags=system.MS_RDONLY, options=folder)
+    try:
+        return _read(f"{MEMORY}/{name}")
+    finally:
+        system.unmount(MEMORY)
 
 
 def _replace(path: str, content: str) -> None:

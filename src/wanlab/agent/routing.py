@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from . import system
+from . import integrity, system
 
 FRR_PROGRAMS = "/usr/lib/frr"
 FRR_CONFIGURATION = "/etc/frr"
@@ -16,9 +16,19 @@ RunInNode = Callable[[str, list[str]], str]
 """Runs a program in a node; OSError with its output if it fails."""
 
 
+def pathspace(router: str) -> str:
+    """Return the name of a router's files, for `-N`. FRRouting refuses dots in it."""
+    return router.replace(".", "+")
+
+
 def start_of_routing(router: str, program: str) -> list[str]:
-    """Return the command. `-N` puts its files and sockets where `vtysh -N ROUTER` finds them."""
-    return [f"{FRR_PROGRAMS}/{program}", "-d", "-N", router, "-A", "127.0.0.1"]
+    """Return the command. `-N` puts its files and sockets where `vtysh -N` finds them."""
+    return [f"{FRR_PROGRAMS}/{program}", "-d", "-N", pathspace(router), "-A", "127.0.0.1"]
+
+
+def configuration_of_routing(router: str) -> list[str]:
+    """Return the command that passes a router's configuration to its programs."""
+    return ["vtysh", "-N", pathspace(router), "-b"]
 
 
 class Routing:
@@ -33,10 +43,11 @@ class Routing:
         _write(f"{FRR_CONFIGURATION}/vtysh.conf", "")
 
     def start(self, router: str, programs: list[str], configuration: str) -> None:
+        integrity.load("pwd")
         import pwd  # only here
 
         owner = pwd.getpwnam(FRR_USER)
-        folders = [f"{FRR_CONFIGURATION}/{router}", f"{FRR_RUN}/{router}"]
+        folders = [f"{parent}/{pathspace(router)}" for parent in (FRR_CONFIGURATION, FRR_RUN)]
         for folder in folders:
             os.makedirs(folder, exist_ok=True)
             os.chown(folder, owner.pw_uid, owner.pw_gid)
@@ -45,7 +56,15 @@ class Routing:
             os.chown(f"{folders[0]}/{name}", owner.pw_uid, owner.pw_gid)
         for program in programs:
             self._run(router, start_of_routing(router, program))
-        self._run("", ["vtysh", "-N", router, "-b"])
+
+    def configure(self, router: str) -> None:
+        """Pass on the configuration. OSError names the lines that FRRouting has left out."""
+        try:
+            self._run("", configuration_of_routing(router))
+        except OSError as error:
+            _, _, output = str(error).partition(": ")
+            lines = [line for line in output.splitlines() if line.startswith("line ")]
+            raise OSError(f"left out {'; '.join(lines) or output}") from None
 
 
 def _write(path: str, text: str) -> None:

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import root, system
+from . import integrity, root, system
+from .bursts import OUTPUT_BYTES, REQUEST_BYTES, Bursts
 from .counters import Counters
 from .host_service import HostServiceSocket
 from .messages import CHUNK_BYTES, Frame, FrameReader, Kind, encode, encode_json
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from .namespaces import NamespacePaths
-    from .native_root import NativeRoot
-    from .probe import ProbeResult
     from .root import EmbeddedRoot, GuestEnvironment
 
     class AgentDescription(TypedDict):
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 Request = tuple[str, dict[str, Any]]
 """An operation: a verb of `Performer` and its arguments, as `wanlab.operations` writes them."""
 RUN_TOGETHER = ("set_ovs", "set_vlans")
+MAX_DESCRIPTORS = 1 << 20
 MAX_TOGETHER = 1000  # a kernel takes about 2 MB of arguments
 
 
@@ -55,6 +55,7 @@ def calls_of(
         "signal": processes.signal,
         "resize": processes.resize,
         "input_state": processes.input_state,
+        "waits_for_input": processes.waits_for_input,
         "grant_credit": processes.grant_credit,
         "are_busy": processes.are_busy,
         "confine": processes.confine,
@@ -68,7 +69,7 @@ def calls_of(
         "snapshot": watches.snapshot,
         "flush": watches.flush,
         "unwatch": watches.unwatch,
-        "probe": agent.probe,
+        "written_files": agent.written_files,
         "listen": agent.listen,
     }
 
@@ -76,18 +77,16 @@ def calls_of(
 class Agent:
     """Serves one machine over a pair of descriptors until `halt`, or until they are closed.
 
-    `has_kernel`: the agent is the first process of wanlab's own kernel, which ends with it. `is_guest`:
-    it works in namespaces that outlive it, so it undoes its operations when it leaves.
+    It is the first process of wanlab's own kernel, which ends with it, unless it `is_guest`: then it
+    works in namespaces that outlive it, so it undoes its operations when it leaves.
     """
 
-    def __init__(
-        self, input: int, output: int, *, has_kernel: bool = True, is_guest: bool = False
-    ) -> None:
+    def __init__(self, input: int, output: int, *, is_guest: bool = False) -> None:
         self._input = input
         self._output = output
-        self._has_kernel = has_kernel
         self._is_guest = is_guest
         self._poll = select.epoll()
+        self._bursts = Bursts()
         self._host_service: HostServiceSocket | None = None
         self._watches: Watches | None = None
         self._is_prepared = False
@@ -97,7 +96,6 @@ class Agent:
         self,
         environment: dict[str, str],
         embedded_root: EmbeddedRoot | None = None,
-        native_root: NativeRoot | None = None,
         guest_environment: GuestEnvironment | None = None,
     ) -> AgentDescription:
         """Make the root file system and install the guest environment, if these arguments are given.
@@ -106,24 +104,20 @@ class Agent:
         """
         if embedded_root is not None:
             root.prepare(**embedded_root)
-        if native_root is not None:
-            from .native_root import prepare as prepare_native_root  # only there
-
-            prepare_native_root(**native_root)
         namespaces = Namespaces()
         if guest_environment is not None:
             root.install(**guest_environment)
             self._host_service = HostServiceSocket(
-                self._poll, self._send, {"paths": self._paths}, self._fork_for
+                self._poll, self._send_request, {"paths": self._paths}, self._fork_for
             )
         self._performer = Performer(namespaces, environment)
         if not self._is_guest:
             self._performer.set_link_state(ROOT, "lo", up=True)
         self._namespaces = namespaces
-        self._processes = Processes(namespaces, self._poll, self._send)
+        self._processes = Processes(namespaces, self._poll, self._send_output)
         counters = Counters(namespaces)
         self._watches = Watches(counters, namespaces, self._poll, self._send)
-        if self._has_kernel:
+        if not self._is_guest:
             system.set_realtime_priority()
         self._calls = calls_of(self, self._processes, namespaces, counters, self._watches)
         self._calls["halt"] = self.halt
@@ -134,31 +128,28 @@ class Agent:
         """Perform operations in order. OperationFailed says which one failed."""
         for index, verb, arguments in batches(operations):
             try:
-                self._performer.perform(verb, arguments)
+                with self._processes.writable_root():
+                    self._performer.perform(verb, arguments)
             except (OSError, ValueError) as error:
                 raise OperationFailed(index, error) from error
 
-    def probe(
-        self,
-        qdiscs: list[str],
-        links: list[str],
-        algorithms: list[str],
-        sysctls: list[tuple[str, str]],
-    ) -> ProbeResult:
-        from .probe import Probe  # seldom needed
+    def written_files(self, keep: str) -> list[tuple[str, int]]:
+        integrity.load("wanlab.agent.written_files")
+        from .written_files import written_files  # once at the end
 
-        return Probe(self._namespaces).probe(qdiscs, links, algorithms, sysctls)
+        return written_files(keep)
 
     def _fork_for(self, connection: int) -> None:
         """Fork an agent for a program inside; the program's connection becomes its channel.
 
-        A fork starts faster than a new Python, which would have to import everything again.
+        A fork starts faster than a new Python, which would have to import everything again. In a
+        sandbox, a new Python knows nothing of this one.
         """
         sandbox = self._processes.sandbox
         if sandbox is not None:
-            sandbox.fork(lambda: _serve_guest(connection, is_confined=True), connection)
+            sandbox.start_agent(connection)
         elif not os.fork():
-            _serve_guest(connection, is_confined=False)
+            _serve_guest(connection)
 
     def _paths(self, node: str) -> NamespacePaths:
         """Answer a program's request for the namespaces of a node."""
@@ -173,7 +164,7 @@ class Agent:
 
         Return the address of the socket; its requests are `paths` and `node_paths`.
         """
-        address = f"{root.RUN_FOLDER}/agent-{os.getpid()}"
+        address = f"{integrity.RUN_FOLDER}/agent-{os.getpid()}"
         if self._host_service is None:
             self._host_service = HostServiceSocket(
                 self._poll,
@@ -193,7 +184,7 @@ class Agent:
         return {name: self._namespaces.paths(name) for name in (ROOT, *self._namespaces.names())}
 
     def halt(self) -> None:
-        if not self._has_kernel:
+        if self._is_guest:
             self.leave()
         os.sync()
         system.power_off()
@@ -226,7 +217,11 @@ class Agent:
                     data = os.read(self._input, CHUNK_BYTES)
                     if not data:
                         self.leave()
-                    for frame in reader.feed(data):
+                    try:
+                        frames = reader.feed(data)
+                    except ValueError:  # a program's: the channel to the user's side has none
+                        self.leave()
+                    for frame in frames:
                         self._receive(frame)
                 elif descriptor == child_ended:
                     os.read(child_ended, CHUNK_BYTES)
@@ -251,12 +246,12 @@ class Agent:
             self._answer_call(frame)
 
     def _answer_call(self, frame: Frame) -> None:
-        arguments = frame.json()
         try:
+            arguments = frame.json()
             result = self._calls[arguments.pop("do")](**arguments)
         except OperationFailed as failure:
             self._send_failure(frame.number, failure.error, index=failure.index)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             self._send_failure(frame.number, error)
         else:
             if isinstance(result, bytes):
@@ -267,6 +262,14 @@ class Agent:
     def _send_failure(self, number: int, error: Exception, **more: int) -> None:
         failure = {"error": _error_text(error), "kind": type(error).__name__, **more}
         self._send(encode_json(Kind.FAILURE, number, failure))
+
+    def _send_output(self, data: bytes) -> None:
+        self._send(data)
+        self._bursts.sent(len(data) + OUTPUT_BYTES)
+
+    def _send_request(self, data: bytes) -> None:
+        self._send(data)
+        self._bursts.sent(len(data) + REQUEST_BYTES)
 
     def _send(self, data: bytes) -> None:
         while data:
@@ -294,18 +297,17 @@ def batches(operations: list[Request]) -> Iterator[tuple[int, str, dict[str, Any
         index = end
 
 
-def _serve_guest(connection: int, *, is_confined: bool) -> NoReturn:
+def _serve_guest(connection: int) -> NoReturn:
     """Serve a program inside as its agent, in a separate process."""
     status = 1
     try:
         os.setsid()
-        _close_all_but(0, 1, 2, connection)
+        _close_all_but(connection)
+        integrity.forget()
+        for _ in range(3):  # 0, 1, 2
+            os.open(os.devnull, os.O_RDWR)
         os.set_blocking(connection, True)
-        if is_confined:
-            from .seccomp import restrict
-
-            restrict()
-        Agent(connection, connection, has_kernel=False, is_guest=True).serve()
+        Agent(connection, connection, is_guest=True).serve()
     except SystemExit:
         status = 0
     finally:
@@ -313,12 +315,11 @@ def _serve_guest(connection: int, *, is_confined: bool) -> NoReturn:
 
 
 def _close_all_but(*kept: int) -> None:
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in kept:
-            try:
-                os.close(int(name))
-            except OSError:  # the descriptor of the listing itself
-                continue
+    # Not by /proc/self/fd: a program can mount something else there.
+    start = 0
+    for descriptor in (*sorted(kept), MAX_DESCRIPTORS):
+        os.closerange(start, descriptor)
+        start = descriptor + 1
 
 
 class OperationFailed(Exception):

@@ -80,12 +80,13 @@ def change_delay_line(
     duplicate: int,
     reorder: int,
     reorder_correlation: int,
+    reorder_gap: int,
 ) -> Request:
     """Return the request to change a netem, with all parameters that a change would otherwise reset.
 
     Probabilities are in units of 2^-32.
     """
-    gap = 1 if reorder else 0
+    gap = (reorder_gap or 1) if reorder else 0
     options = _NETEM.pack(0, limit, loss, gap, duplicate, 0)
     options += attribute(TCA_NETEM_LATENCY64, _U64.pack(delay_ns))
     options += attribute(TCA_NETEM_JITTER64, _U64.pack(jitter_ns))

@@ -171,11 +171,10 @@ class Streams:
         Its children may still write: `is_finished` says when all of them have closed the output.
         """
         self._program_has_ended = True
-        if not self._may_read():
-            self.grant_credit(MAX_FINAL_OUTPUT_BYTES)
         for descriptor in list(self._outputs):
             while descriptor in self._outputs and _bytes_to_read(descriptor):
                 self._read(descriptor)
+        self.grant_credit(MAX_FINAL_OUTPUT_BYTES)
         if not self._is_terminal:
             self._close_input()
         if self._left_terminal is not None:

@@ -10,6 +10,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 CLONE_FS = 0x00000200
 CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
@@ -33,6 +35,7 @@ SYSLOG_READ_ALL, SYSLOG_SIZE_BUFFER = 3, 10
 
 NEXT_NETNS_FILE = "/proc/sys/kernel/random/next_netns"
 
+_SYS_OPEN_TREE, _OPEN_TREE_CLONE, _AT_RECURSIVE, _AT_FDCWD = 428, 1, 0x8000, -100
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
@@ -63,6 +66,16 @@ def pivot_root(new_root: str, put_old: str) -> None:
     _check(result, f"make {new_root} the root")
 
 
+def copy_mounts(path: str) -> int:
+    """Return a descriptor of a copy of what is mounted at `path` and below. Nobody can mount on it."""
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+    copy: int = _libc.syscall(
+        ctypes.c_long(_SYS_OPEN_TREE), _AT_FDCWD, os.fsencode(path), ctypes.c_uint(flags)
+    )
+    _check(min(copy, 0), f"copy the mounts at {path}")
+    return copy
+
+
 def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), f"unshare {flags:#x}")
 
@@ -71,7 +84,7 @@ def name_next_netns(name: str) -> None:
     """Name the next network namespace that this process makes, for our kernel's random numbers.
 
     They are derived from the seed and this name, so that other nodes do not change them. Another kernel
-    has no such file (docs/decisions/0032-streams-of-random-numbers.md).
+    has no such file (docs/project/decisions/0032-streams-of-random-numbers.md).
     """
     with contextlib.suppress(FileNotFoundError), open(NEXT_NETNS_FILE, "wb", buffering=0) as file:
         file.write(name.encode())

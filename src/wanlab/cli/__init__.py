@@ -17,7 +17,7 @@ def main() -> None:
 
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    # `env --block-signal=INT wanlab` blocks Ctrl-C until this line; see docs/limitations.md.
+    # `env --block-signal=INT wanlab` blocks Ctrl-C until this line; see wanlab docs limitations.
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
     from .program import run
 

@@ -12,16 +12,18 @@ from wanlab import __version__
 from . import completions
 from .browser import web
 from .capture_verb import WithCommand, capture
+from .docs_verb import docs
 from .experiment_verbs import run_experiment, sweep_experiment
 from .import_verb import import_topology
 from .kernel_verbs import kernel as kernel_commands
 from .lab_verbs import lab
 from .options import (
+    Clock,
     Json,
     OptionalSeed,
     SessionFile,
+    Traps,
     WireOption,
-    choice_option,
     file_option,
     node_option,
     number_option,
@@ -32,31 +34,25 @@ from .plot_verb import plot
 from .replay_verb import replay
 from .reproduce_verb import reproduce
 from .test_verb import run_test
-from .usage import Commands
+from .usage import Commands, GroupedCommands
 
 # \b makes click keep the line breaks of a paragraph.
 app = Commands(
     help="""A network laboratory with its own Linux kernel and its own clock.
 
     \b
-    wanlab kernel build                            build the kernel (once)
-    wanlab lab run 14                              run a lab of the course
+    wanlab web                                     draw a network in the browser and run it
     wanlab mn --topo linear,3                      use Mininet's prompt
     wanlab python topology.py                      run a Mininet script
     wanlab exec --topo single,2 --node h1 -- ping -c 3 h2
-    wanlab plan topology.mn                        print a network as a shell script
-    wanlab import lab.clab.yml                     import a containerlab or GNS3 topology
-    wanlab plot results/RUN/RECORD                 draw what was measured
-    wanlab replay ping.wanlab                      replay a recorded session
-    wanlab sweep buffers.py                        run an experiment with all its parameter values
     wanlab test rrul --queue fifo,fq_codel         compare queues with a standard test
-    wanlab reproduce run bbr-loss                  repeat a published figure
-    wanlab doctor                                  check whether this computer can run wanlab
+    wanlab lab start 14                            do a lab of the course
+    wanlab docs                                    read the documentation
 
     A network runs in a machine: a Linux kernel that wanlab starts as an ordinary process. Time in
-    the machine is virtual: it passes as fast as this computer can compute what happens. With
-    --machine native, exec, mn and python use this computer's own kernel instead.
+    the machine is virtual: it passes as fast as this computer can compute what happens.
     """,
+    cls=GroupedCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -102,34 +98,38 @@ def execute(
             "Run the command on this host or router (default: the root namespace, with the switches)."
         ),
     ] = None,
-    machine: Annotated[
-        str,
-        choice_option(
-            "embedded (its own kernel) or native (this computer's kernel, in new namespaces).",
-            "MACHINE",
-            "embedded",
-            "native",
-        ),
-    ] = "embedded",
-    clock: Annotated[
-        str | None,
-        choice_option(
-            "virtual (as fast as possible, repeatable) or real (default: virtual; real with "
-            "--machine native).",
-            "CLOCK",
-            "virtual",
-            "real",
-        ),
-    ] = None,
+    clock: Clock = "virtual",
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
     session: SessionFile = None,
     kernel: Annotated[
         str | None,
         typer.Option(
-            help="The kernel of the embedded machine; see: wanlab kernel list (default: 6.12).",
+            help="The kernel of the machine; see: wanlab kernel list (default: 6.12).",
             metavar="NAME",
             autocompletion=completions.kernel_names,
+        ),
+    ] = None,
+    traps: Traps = None,
+    keep_files: Annotated[
+        str | None,
+        typer.Option(
+            help="Copy files that the command writes outside the current folder to FOLDER in it.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    ipv6: Annotated[
+        bool,
+        typer.Option(
+            "--ipv6", help="Give hosts an IPv6 address, too: fd00::1, fd00::2, ... (ping -6 h2)."
+        ),
+    ] = False,
+    date: Annotated[
+        str | None,
+        typer.Option(
+            help="The date (UTC) at which the network begins, such as 2026-11-28, or now "
+            "(default: 2026-01-01).",
+            metavar="DATE",
         ),
     ] = None,
 ) -> None:
@@ -147,9 +147,9 @@ def execute(
 
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
-    writes are lost when the machine ends, except on the native machine, which uses this computer's
-    files. Options must come before --. With --session, wanlab replay can repeat the session; the file
-    contains everything that was typed, including passwords.
+    writes are lost when the machine ends; they are named then, and --keep-files keeps them. Options must
+    come before --. With --session, wanlab replay can repeat the session; the file contains everything
+    that was typed, including passwords.
 
     Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
     terminal, after your first key press, time never passes faster than real time.
@@ -164,12 +164,15 @@ def execute(
             command,
             topo=topo,
             node=node,
-            machine=machine,
             clock=clock,
             wire=wire,
             seed=seed,
             session=session,
             kernel=kernel,
+            traps=traps,
+            keep_files=keep_files,
+            ipv6=ipv6,
+            date=date,
         )
     )
 
@@ -214,21 +217,23 @@ def python(
 
     It runs as root. Without SCRIPT, Python reads standard input. The script can import Mininet's
     modules (from mininet.net import Mininet) and wanlab's. The machine shares the current folder; other
-    files that the script writes are lost when the machine ends. sleep(10) takes 10 s of the machine's
-    time. A link runs at 1 Gbit/s unless it has a `bw`.
+    files that the script writes are lost when the machine ends, and named then. sleep(10) takes 10 s of
+    the machine's time. A link runs at 1 Gbit/s unless it has a `bw`.
 
     \b
     OPTIONS, before the script (defaults in parentheses):
       --clock virtual|real        as fast as possible and repeatable, or real (virtual)
-      --machine embedded|native   its own kernel, or this computer's in new namespaces (embedded)
       --pace fast|real            real: virtual time never passes faster than real time (fast)
       --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
+      --traps MODE                how it takes over system calls: ptrace, inprocess or seccomp
       --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
       --seed NUMBER               seed of all random numbers in the machine (1)
       --line-rate RATE            line rate of the ports (1Gbps)
       --memory SIZE               memory of the machine, such as 4GB
       --allow-connect ADDRESS:PORT   let programs connect to this address, such as a controller's
       --session FILE              record all input and output, for: wanlab replay FILE
+      --date DATE                 when the network begins, such as 2026-11-28, or now (2026-01-01)
+      --keep-files FOLDER         copy files that were written elsewhere to this folder
       --venv FOLDER               virtual environment to use (default: the active one)
       --strict                    fail instead of warning if something in the script has no effect
 
@@ -276,10 +281,28 @@ def plan(
         print(topologies.script(topology, wire), end="")
 
 
+app.command("docs")(docs)
 app.command("import")(import_topology)
 app.command("plot")(plot)
 app.command("replay")(replay)
 app.command("capture", cls=WithCommand)(capture)
+
+
+@app.command("drops")
+def drops(as_json: Json = False) -> None:
+    """Show where packets were lost in this network, and why.
+
+    \b
+    wanlab drops                                     in a terminal inside a network
+    wanlab exec --topo TOPOLOGY -- sh -c './experiment.sh; wanlab drops'
+    h1 wanlab drops                                  at the prompt of wanlab mn
+
+    It lists all queues, interfaces and nodes whose kernel counted lost packets since the network began,
+    with the cause and what to change. In Python: wanlab.drops(net).
+    """
+    from . import drops as command_module
+
+    raise typer.Exit(command_module.run(as_json=as_json))
 
 
 @app.command("top")

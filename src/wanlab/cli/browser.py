@@ -11,7 +11,7 @@ import typer
 from wanlab.errors import WanlabError
 
 from .display import has_display
-from .options import Kernel, SessionFile, folder_option
+from .options import Kernel, SessionFile, Traps, folder_option
 
 CLASS = "A class"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
@@ -96,6 +96,7 @@ def web(
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
     kernel: Kernel = None,
+    traps: Traps = None,
 ) -> None:
     """Open the laboratory in the browser.
 
@@ -105,7 +106,7 @@ def web(
     wanlab web
     wanlab web topology.mn
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
-    wanlab web --class networks-2026          one server for a class; see docs/class.md
+    wanlab web --class networks-2026          one server for a class; see wanlab docs class
 
     With --class, each student has a separate URL, folder, networks and limits, and there is a
     teacher's page. A student runs one network at a time. The URLs are written to

@@ -45,7 +45,11 @@ def ports_at(topology: Topology, places: Sequence[str]) -> list[str]:
     for place in places:
         ports = [port for port, node, other in links if place in (port, node, f"{node}-{other}")]
         if not ports:
-            known = [*(port for port, _, _ in links), *(node.name for node in topology.nodes)]
+            if any(node.name == place for node in topology.nodes):
+                raise WanlabError(
+                    f"{place} has no ports to capture at", "link it to another node first"
+                )
+            known = [*(port for port, _, _ in links), *(node for _, node, _ in links)]
             raise WanlabError(
                 f'there is no port, node or link "{place}"', did_you_mean(place, known)
             )

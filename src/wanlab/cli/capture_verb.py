@@ -9,6 +9,7 @@ import typer
 from . import completions
 from .options import (
     OptionalSeed,
+    Traps,
     WireOption,
     choice_option,
     file_option,
@@ -102,6 +103,7 @@ def capture(
     ] = "fast",
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
+    traps: Traps = None,
 ) -> None:
     """Capture packets at ports of a network.
 
@@ -133,6 +135,6 @@ def capture(
             expression=" ".join(expression or []),
             time=time,
             pace=pace,
-            network_options={**options, "seed": seed},
+            network_options={**options, "seed": seed, "traps": traps},
         )
     )

@@ -6,11 +6,15 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.progress import BatchProgress
 from wanlab.labs import catalog, class_run, hand_in, new_unit, similar, submissions
 from wanlab.labs.class_run import ClassOptions, ClassRun
+from wanlab.labs.students import read_students
 from wanlab.session import read
+from wanlab.shared_folder import output_folder
 
 from .progress import Progress
 
@@ -28,10 +32,10 @@ def pack(
     """Pack a student's work on a unit into one file."""
     unit = catalog.find(name, units)
     seed = unit.seed if seed is None else seed
-    home = folder or Path(unit.folder.name)
-    if not home.is_dir():
+    home = output_folder(folder or Path(unit.folder.name))
+    if not home.has_folder():
         raise WanlabError(
-            f"there is no folder {home}",
+            f"there is no folder {home.path}",
             "give the folder that `wanlab lab start` used: --folder FOLDER",
         )
     if session is not None:
@@ -42,6 +46,7 @@ def pack(
             print(
                 f"there was no script, so {script} was written from the commands that you typed.\n"
                 f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
+                + (f" --units {quote(str(units))}" if units is not None else "")
             )
     target = output or Path(f"{unit.name}-seed{seed}.zip")
     digest = hand_in.pack(unit, seed, home, script, target, session)
@@ -62,7 +67,7 @@ def grade(
     by_session: bool = False,
 ) -> int:
     """Grade a class; return 0 if everything that was handed in could be graded."""
-    students = submissions.read_students(seeds)
+    students = read_students(seeds)
     options = ClassOptions(
         folder=folder,
         students=students,
@@ -75,20 +80,26 @@ def grade(
         only=only,
         by_session=by_session,
     )
-    run = ClassRun(options, lambda line: None)
+    run = ClassRun(options)
     for name in submissions.strangers(folder, students):
-        print(f"wanlab: {folder / name}: no such student in {seeds}", file=sys.stderr)
+        print(f"wanlab: {folder}/{name}: no such student in {seeds}", file=sys.stderr)
     progress = Progress()
-    run.say = progress.say
+
+    def show(state: BatchProgress) -> None:
+        if state.event:
+            progress.say(
+                f"{state.done} of {state.total}: {state.event}" if state.done else state.event
+            )
+
     try:
-        graded = run.run()
+        graded = run.run(show)
     finally:
         progress.end()
     pairs = class_run.alike(run.scripts, run.sessions)
     class_run.write(options, graded, pairs)
     for line in similar.summary(pairs):
         print(line)
-    failed = [result for result in graded if result["error"] and result["handed_in"]]
+    failed = [result for result in graded if class_run.was_refused(result)]
     for result in failed:
         print(f"{result['student']}, {result['unit']}: {result['error']}")
     handed_in = sum(bool(result["handed_in"]) for result in graded)
@@ -102,7 +113,8 @@ def grade(
 def new(name: str, folder: Path) -> None:
     """Write template files for a new unit, and print what to do next."""
     path = new_unit.write(name, folder)
-    print(f"{path}: edit lab.yaml and lesson.md, then: wanlab lab check {name} --units {folder}")
+    start = f"wanlab lab start {name} --units {quote(str(folder))}"
+    print(f"{path}: edit lab.yaml and lesson.md, then: {start}")
 
 
 def _due_s(text: str | None) -> float | None:

@@ -25,14 +25,16 @@ def run(
     """Serve a class.
 
     `single_user` has the options that cannot be combined with --class. Raises WanlabError if one of
-    them has a value, or if the limits are too small.
+    them has a value, if the limits are too small, or if another mode than ptrace is chosen.
     """
+    from wanlab.machine.embedded import protecting_mode
     from wanlab.web.classroom import server
     from wanlab.web.classroom.roster import MIN_MEMORY_BYTES, Limits
 
     for name, value in single_user.items():
         if value is not None:
             raise WanlabError(f"{name} cannot be combined with --class")
+    protecting_mode("a class cannot be served")
     limits = Limits(parse_size(memory), parse_size(disk))
     if limits.memory_bytes < MIN_MEMORY_BYTES:
         raise WanlabError(f"--memory {memory} is too little for a network", "at least 128 MiB")

@@ -55,6 +55,15 @@ def units(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
         yield name, title.lstrip("# ")
 
 
+@_quietly
+def doc_pages(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the pages of the documentation with their titles."""
+    from wanlab.documentation import doc_pages as all_pages
+
+    for page in all_pages():
+        yield page.name, page.title
+
+
 def _topology_words(incomplete: str) -> Iterator[str]:
     """Yield shapes; after a shape, its sizes and the conditions of links; and files."""
     from wanlab import shapes

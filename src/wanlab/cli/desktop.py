@@ -18,6 +18,8 @@ from wanlab.network import Connection
 from .display import has_display
 
 PROGRAM = "xdg-open"
+MAX_OPENED = 100
+"""A program inside could otherwise fill the desktop, and start any number of processes."""
 RESULTS = (".pdf", ".png", ".svg", ".txt", ".dat", ".csv", ".json", ".log", ".pcap", ".pcapng")
 
 
@@ -37,8 +39,11 @@ class Desktop:
 
     def show(self, name: str) -> str:
         """Open a file; return "", or the reason why it is not opened."""
-        # Resolve symbolic links, so that none leads out of the folder.
-        path = Path(name).resolve()
+        try:
+            # Resolve symbolic links, so that none leads out of the folder.
+            path = Path(name).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # too long, or a loop of links
+            return f"it cannot be opened: {error}"
         if not path.is_relative_to(self._folder):
             return f"only files in {self._folder} are opened"
         if not path.is_file():
@@ -47,6 +52,8 @@ class Desktop:
             return f"only results are opened: {' '.join(RESULTS)}"
         if not has_display(self._environment):
             return "there is no desktop to open it on"
+        if len(self._started) >= MAX_OPENED:
+            return f"{MAX_OPENED} files have been opened already"
         program = shutil.which(PROGRAM, path=self._environment.get("PATH"))
         if program is None:
             return f"there is no {PROGRAM} on this computer"

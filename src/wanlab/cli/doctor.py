@@ -11,26 +11,24 @@ from wanlab.machine.checkup import Finding, checkup
 
 GREEN, RED, YELLOW, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 TITLES = {
-    "programs": "Programs on this computer, for both machines",
-    "embedded": "The embedded machine (the default)",
-    "native": "The native machine (--machine native)",
+    "programs": "Programs on this computer",
+    "embedded": "The machine",
 }
 
 
 def run(*, as_json: bool) -> int:
-    """Print the findings; return 0 if the default machine can run."""
+    """Print the findings; return 0 if a machine can run."""
     result = checkup()
-    can_run = {area: result.can_run(area) for area in ("embedded", "native")}
     if as_json:
         findings = [asdict(finding) for finding in result.findings]
-        print(json.dumps({"can_run": can_run, "findings": findings}, indent=2))
+        print(json.dumps({"can_run": result.can_run, "findings": findings}, indent=2))
     else:
         for area, title in TITLES.items():
-            verdict = {None: "", True: ": can run", False: ": cannot run"}[can_run.get(area)]
-            print(f"{title}{verdict}")
+            verdict = ": can run" if result.can_run else ": cannot run"
+            print(f"{title}{verdict if area == 'embedded' else ''}")
             _show([finding for finding in result.findings if finding.area == area])
             print()
-    return 0 if can_run["embedded"] else 1
+    return 0 if result.can_run else 1
 
 
 def _show(findings: Iterable[Finding]) -> None:

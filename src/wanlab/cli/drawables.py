@@ -1,8 +1,9 @@
-"""The inputs of `wanlab plot`: records, folders of records, and the JSON of iperf3.
+"""The inputs of `wanlab plot`: records, folders of records, the JSON of iperf3, and Flent's data files.
 
 1-bdp/                  a record
 results/lab14-seed1/    a folder of records: 1-bdp, 10-bdp, 100-mtu
-out.json                what iperf3 -J printed
+out.json                what iperf3 -J or --json-stream printed
+rrul.flent.gz           what Flent wrote
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from wanlab import Record, __version__, iperf3, record
 from wanlab.errors import RecordError, WanlabError, did_you_mean
+from wanlab.measure import flent
 
 INDEX = "provenance.json"
 MAX_DEPTH = 4
@@ -91,22 +93,38 @@ def _parts(path: Path) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> Record:
-    return _read_iperf3(path) if path.is_file() else record.read(path)
-
-
-def _read_iperf3(path: Path) -> Record:
-    """Return the intervals of an iperf3 test as a record whose provenance has only versions."""
+    if not path.is_file():
+        return record.read(path)
     try:
         output = path.read_bytes()
     except OSError as error:
         raise WanlabError(f"cannot read {path}: {error.strerror}") from None
     if path.name == INDEX:
         raise WanlabError(f"{path} is a part of a record", f"draw the folder: {path.parent}")
+    return _of_flent(path, output) if flent.is_flent(output) else _of_iperf3(path, output)
+
+
+def _of_flent(path: Path, output: bytes) -> Record:
+    """Return the series of a Flent test as a record whose provenance has only versions."""
     try:
-        test = iperf3.parse(output)
+        test = flent.parse(output)
     except WanlabError as error:
+        raise WanlabError(f"{path}: {error.what}", error.hint) from None
+    return Record(
+        record.Provenance(wanlab=__version__, tools={"flent": test.version}), test.tables, {}
+    )
+
+
+def _of_iperf3(path: Path, output: bytes) -> Record:
+    """Return the intervals of an iperf3 test as a record whose provenance has only versions."""
+    try:
+        test = iperf3.joined(iperf3.parse_all(output))
+    except WanlabError as error:
+        if error.what.startswith("iperf3 failed"):
+            raise WanlabError(f"{path}: {error.what}") from None
         raise WanlabError(
-            f"{path} is neither a record nor the output of iperf3 -J", error.what
+            f"{path} is neither a record nor the output of iperf3 -J or Flent",
+            error.what,
         ) from None
     warnings = (f"iperf3 ended with an error: {test.error}",) if test.error else ()
     origin = record.Provenance(

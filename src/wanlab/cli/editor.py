@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.eventloop.inputhook import InputHookContext
     from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyBindings
 
 HISTORY_FILE = "mininet_history"
 
@@ -122,7 +123,19 @@ def _new_session() -> PromptSession[str]:
         complete_style=CompleteStyle.READLINE_LIKE,
         complete_while_typing=False,
         enable_open_in_editor=False,
+        key_bindings=_key_bindings(),
     )
+
+
+def _key_bindings() -> KeyBindings:
+    """Let Enter run the line that Ctrl-R has found, as readline does; it would only copy it."""
+    from prompt_toolkit.filters import is_searching
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.key_binding.bindings.search import accept_search_and_accept_input
+
+    bindings = KeyBindings()
+    bindings.add("enter", filter=is_searching)(accept_search_and_accept_input)
+    return bindings
 
 
 def _history() -> History:

@@ -17,6 +17,10 @@ class ExecOptions:
     prompt.
     variables: environment variables that the program has in addition to the machine's.
     path: folders that come first in its PATH.
+    own_path: folders that come after the machine's own programs: `mn` and `wanlab` must be those.
+    keep_files: a folder for the files that programs write outside the working folder; "" only reports
+    them, and None does not look for them.
+    date: when the network begins, as `date --set` takes it; "" leaves the machine's start date.
     on_line: called with each line that is passed to a prompt.
     """
 
@@ -24,17 +28,21 @@ class ExecOptions:
     stdin_is_for_prompt: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
+    own_path: tuple[str, ...] = ()
+    keep_files: str | None = None
+    date: str = ""
     on_line: Callable[[str], None] = lambda line: None
 
     def environment(self, network: Network) -> dict[str, str]:
         """Return the variables to set, in a machine that is running."""
-        if not self.path:
+        if not self.path and not self.own_path:
             return dict(self.variables)
-        return {**self.variables, "PATH": ":".join([*self.path, network.environment["PATH"]])}
+        machines, _, rest = network.environment["PATH"].partition(":")
+        return {
+            **self.variables,
+            "PATH": ":".join([*self.path, machines, *self.own_path, rest]),
+        }
 
     def runs_at_prompt(self, network: Network) -> bool:
         """Whether time passes while a prompt waits for a line."""
         return self.paces_to_real or network.clock == "real"
-
-
-DEFAULT = ExecOptions()

@@ -5,22 +5,24 @@ Time in the machine passes as fast as possible while the command runs, so `sleep
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
 
-from . import desktop, topologies
-from .exec_options import DEFAULT, ExecOptions
+from . import desktop, lost_files, start_date, topologies, virtual_environment
+from .exec_options import ExecOptions
 from .lines import VARIABLES, LineService, StreamLines
 from .signals import EndedBySignal
-from .streams import Abandoned, Input, Output, is_same_file
+from .streams import Abandoned, Input, Output, is_same_file, print_hints
 from .time_slices import LISTEN_REAL_S, TimeSlices
 from .topologies import one_of
 from .windows import refuse
@@ -28,9 +30,20 @@ from .windows import refuse
 DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
 """After one second, the kernel preempts a command that computes; the command then receives Ctrl-C."""
+IPV6_BASE = "fd00::/64"
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 OPTIONS = (
-    *("--topo", "--node", "--machine", "--clock", "--wire", "--seed", "--session", "--kernel"),
+    "--topo",
+    "--node",
+    "--clock",
+    "--wire",
+    "--seed",
+    "--session",
+    "--kernel",
+    "--traps",
+    "--keep-files",
+    "--ipv6",
+    "--date",
 )
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
 
@@ -40,29 +53,47 @@ def run(
     *,
     topo: str | None,
     node: str | None,
-    machine: str,
     clock: str | None,
     wire: str,
     seed: int | None,
     session: Path | None = None,
     kernel: str | None = None,
+    traps: str | None = None,
+    keep_files: str | None = None,
+    ipv6: bool = False,
+    date: str | None = None,
 ) -> int:
     """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it."""
     if command[0].startswith("-"):
         raise WanlabError(
             f"there is no option {command[0]}", did_you_mean(command[0].partition("=")[0], OPTIONS)
         )
+    keep = lost_files.check_keep_folder(keep_files) if keep_files is not None else ""
+    venv = virtual_environment.chosen(None)
+    topology = topologies.read(topo) if topo else Topology()
+    if ipv6 and not topology.ipv6_base:
+        topology = replace(topology, ipv6_base=IPV6_BASE)
     network = Network(
-        topologies.read(topo) if topo else Topology(),
-        machine=one_of("machine", machine, ("embedded", "native")),  # type: ignore[arg-type]
+        topology,
         clock=clock and one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
         wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
         seed=seed,
         session=session or False,
         kernel=kernel,
+        traps=traps,
+        visible_folders=venv.folders if venv else (),
+    )
+    own_path = (
+        virtual_environment.own_programs() if os.environ.get("VIRTUAL_ENV") and not venv else []
     )
     namespace = network[node] if node else network.root
-    return run_in(network, namespace.start, command, DEFAULT)
+    options = ExecOptions(
+        path=(venv.programs,) if venv else (),
+        own_path=tuple(own_path),
+        keep_files=keep,
+        date=start_date.parse(date),
+    )
+    return run_in(network, namespace.start, command, options)
 
 
 def run_in(
@@ -83,6 +114,8 @@ def run_in(
             print(f"wanlab: warning: {warning}", file=sys.stderr)
         if options.paces_to_real:
             network.pace_to_real()
+        if options.date:
+            network.root.run(["date", "--utc", "--set", options.date])
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
                 from .terminal import run_in_terminal
@@ -95,6 +128,8 @@ def run_in(
                 raise
             print(f"wanlab: {_shell_message(error, command[0], network)}", file=sys.stderr)
             return error.status
+        if options.keep_files is not None:
+            lost_files.report(network, options.keep_files)
     return status if status >= 0 else 128 - status
 
 
@@ -129,6 +164,7 @@ def _run_with_streams(
             status = Foreground(network, process, output, errors, interrupts, stdin).wait()
     except Abandoned:
         status = -signal.SIGPIPE
+    print_hints(output, errors)
     for stream, name in ((output, "output"), (errors, "error")):
         if stream.error:
             raise WanlabError(f"cannot write to standard {name}: {stream.error}")

@@ -9,9 +9,21 @@ import typer
 from typer.models import OptionInfo
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Scheduler, Seed, folder_option, number_option
+from .options import (
+    Jobs,
+    Json,
+    Kernel,
+    NoCache,
+    Scheduler,
+    Seed,
+    Traps,
+    folder_option,
+    number_option,
+)
 
-FILES = "An experiment: FILE.py, FILE.py:NAME (one of several) or FILE.yaml; see docs/sweeps.md."
+FILES = (
+    "An experiment: FILE.py, FILE.py:NAME (one of several) or FILE.yaml; see wanlab docs sweeps."
+)
 ExperimentFile = Annotated[str, typer.Argument(help=FILES, metavar="FILE")]
 OptionalExperimentFile = Annotated[str | None, typer.Argument(help=FILES, metavar="FILE")]
 
@@ -37,6 +49,7 @@ def run_experiment(
     file: ExperimentFile,
     values: Value = None,
     kernel: Kernel = None,
+    traps: Traps = None,
     seed: Seed = 1,
     output: Annotated[
         Path | None,
@@ -45,6 +58,13 @@ def run_experiment(
     no_cache: NoCache = False,
     here: Annotated[
         bool, typer.Option("--here", help="Run in this process, for debuggers and print().")
+    ] = False,
+    compare_traps: Annotated[
+        bool,
+        typer.Option(
+            "--compare-traps",
+            help="Run in ptrace mode and in the kernel's other mode, and compare the records.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -59,6 +79,12 @@ def run_experiment(
 
     A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
     its result comes from the cache.
+
+    Results do not depend on the mode in which the machine's kernel takes over system calls (--traps).
+    --compare-traps checks that: it performs the run in two modes, without the cache, and prints all
+    differences between the records.
+
+    Exit status: 0; 1 if the run fails, or if --compare-traps finds a difference.
     """
     from . import sweeps
 
@@ -70,6 +96,7 @@ def run_experiment(
             output=output,
             no_cache=no_cache,
             here=here,
+            compares_traps=compare_traps,
             as_json=as_json,
         )
     )
@@ -79,6 +106,7 @@ def sweep_experiment(
     file: OptionalExperimentFile = None,
     values: Values = None,
     kernel: Kernel = None,
+    traps: Traps = None,
     repeats: Annotated[
         int | None, number_option("Run each combination of values with this many seeds.", min=1)
     ] = None,
@@ -104,6 +132,14 @@ def sweep_experiment(
             help="Fail a run that takes longer than this in real time.", metavar="SECONDS"
         ),
     ] = None,
+    stop_after: Annotated[
+        int,
+        number_option(
+            "Do not start runs with a value with which this many runs have failed for the same reason; "
+            "0 starts all.",
+            min=0,
+        ),
+    ] = 5,
     plots: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,6 +190,7 @@ def sweep_experiment(
             retry_failed=retry_failed,
             scheduler=scheduler,
             limit_s=limit,
+            stop_after=stop_after,
             no_cache=no_cache,
             plots=plots or [],
             no_report=no_report,

@@ -6,20 +6,22 @@ The machine's options are read here; all other arguments belong to the program.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from wanlab import Network, Topology, shapes
+from wanlab import Network, Switch, Topology, shapes
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 from wanlab.mininet import options
 from wanlab.mininet.strict import STRICT
+from wanlab.topology import Node
 
-from . import execute, topologies, virtual_environment
+from . import execute, start_date, topologies, virtual_environment
 from .editor import prepare
 from .exec_options import ExecOptions
+from .lost_files import check_keep_folder
 
 # Do not let a file in the working folder hide a module of the standard library.
 SAFE_PATH = "-P"
@@ -46,12 +48,13 @@ def run_mn(arguments: Sequence[str]) -> int:
         return run(dry_run=False)
     for text in values.custom:
         for name in [text] if Path(text).is_file() else text.split(","):
-            _check_is_visible(name, split.machine)
+            _check_is_visible(name)
     topology = _topology_of_file(values.topo)
     if topology is not None:
         options.refuse_beside_file(values, parser)
-    is_shape = topology is None and not _is_native(split.machine)
-    defaults = {"memory": _memory(values.topo)} if is_shape else {}
+        if values.stp:
+            topology = _with_stp(topology)
+    defaults = {"memory": _memory(values.topo)} if topology is None else {}
     machine = {**defaults, **split.machine}
     if remote := options.remote_controllers(values.controller):
         machine["allow-connect"] = ",".join(
@@ -81,7 +84,7 @@ def run_python(arguments: Sequence[str]) -> int:
         name = split.rest[0].partition("=")[0]
         raise WanlabError(f"there is no option {name}", did_you_mean(name, options.MACHINE_NAMES))
     if split.rest and not split.rest[0].startswith("-"):
-        _check_is_visible(split.rest[0], split.machine)
+        _check_is_visible(split.rest[0])
     return _run(split, list(split.rest), Topology(), stdin_is_for_prompt=False)
 
 
@@ -94,29 +97,32 @@ def _run(
     records: bool = False,
 ) -> int:
     """Run Python with these arguments in a machine that carries this topology."""
-    network_options: dict[str, Any] = (
-        {} if _is_native(split.machine) else {"line_rate": options.LINE_RATE}
-    )
+    network_options: dict[str, Any] = {"line_rate": options.LINE_RATE}
     network_options |= {name.replace("-", "_"): value for name, value in split.machine.items()}
     paces_to_real = network_options.pop("pace", "") == "real"
     if "allow_connect" in network_options:
         network_options["allow_connect"] = network_options["allow_connect"].split(",")
     if "seed" in network_options:
         network_options["seed"] = int(network_options["seed"])
+    keep_files = network_options.pop("keep_files", None)
+    date = start_date.parse(network_options.pop("date", None))
     variables = {STRICT: "1"} if split.is_strict else {}
-    python, path = sys.executable, list[str]()
+    python, path, own_path = sys.executable, list[str](), virtual_environment.own_programs()
     if (venv := virtual_environment.chosen(network_options.pop("venv", None))) is not None:
         network_options["visible_folders"] = venv.folders
-        python, path = venv.python, [venv.programs]
+        python, path, own_path = venv.python, [venv.programs], []
         variables["VIRTUAL_ENV"] = str(venv.folder)
     network = Network(topology, **network_options)
     if records and network.clock == "virtual" and "session" not in network_options:
-        network.record_session(True)
+        network.session.record(True)
     exec_options = ExecOptions(
         paces_to_real=paces_to_real,
         stdin_is_for_prompt=stdin_is_for_prompt,
         variables=variables,
         path=tuple(path),
+        own_path=tuple(own_path),
+        date=date,
+        keep_files="" if keep_files is None else check_keep_folder(keep_files),
     )
     if sys.stdin.isatty():
         # Import the line editor while the machine boots.
@@ -129,6 +135,17 @@ def _topology_of_file(topo: str) -> Topology | None:
     return topologies.read(topo) if topologies.is_file(topo) else None
 
 
+def _with_stp(topology: Topology) -> Topology:
+    """Enable the spanning tree protocol on every switch that forwards without a controller."""
+
+    def changed(node: Node) -> Node:
+        if isinstance(node, Switch) and not node.controllers and node.fail_mode != "secure":
+            return replace(node, stp=True)
+        return node
+
+    return replace(topology, nodes=tuple(changed(node) for node in topology.nodes))
+
+
 def _memory(topo: str) -> str:
     """Return the machine's default memory, which grows with the number of nodes of a shape."""
     try:
@@ -138,15 +155,8 @@ def _memory(topo: str) -> str:
     return f"{(BASE_MEMORY_BYTES + nodes * NODE_MEMORY_BYTES) >> 20}MiB"
 
 
-def _is_native(machine: Mapping[str, str]) -> bool:
-    """Whether the native machine is chosen, whose wires, memory and files are this computer's."""
-    return machine.get("machine") == "native"
-
-
-def _check_is_visible(name: str, machine: Mapping[str, str]) -> None:
+def _check_is_visible(name: str) -> None:
     """Raise RequirementError for a file that exists, but that programs in the machine cannot see."""
-    if _is_native(machine):
-        return
     file = Path(name).resolve()
     hidden = str(file).startswith(HIDDEN_FOLDERS) and not file.is_relative_to(Path.cwd())
     if hidden and file.exists():

@@ -7,13 +7,14 @@ import sys
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import recipe_program
+from wanlab.parent_death import with_us
 
 from .signals import STATUS_OF_SIGNAL, EndedBySignal
 
 RUN = """
 import signal, sys
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-sys.path[0] = sys.argv[1]
+sys.path.insert(0, sys.argv[1])
 from kernelbuild import main
 sys.exit(main(sys.argv[2:], program="wanlab kernel"))
 """
@@ -28,7 +29,10 @@ def run_recipe(arguments: list[str]) -> int:
             "`wanlab kernel` needs the kernel's build files, which an installed wanlab does not have",
             "run it in a checkout of wanlab, which has them in the folder kernel/",
         )
-    recipe = subprocess.Popen([sys.executable, "-c", RUN, str(program.parent), *arguments])
+    # -P: the current folder may have modules that a program of a network has left there.
+    recipe = subprocess.Popen(
+        with_us([sys.executable, "-P", "-c", RUN, str(program.parent), *arguments]),
+    )
     try:
         status = recipe.wait()
         return status if status >= 0 else STATUS_OF_SIGNAL - status

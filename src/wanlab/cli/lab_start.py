@@ -8,19 +8,19 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wanlab import Network, Process, load
-from wanlab.errors import WanlabError
 from wanlab.labs import catalog, hand_in, start_at, student_files, unit_file
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import CLIENT, Unit
+from wanlab.shared_folder import SharedFolder, file_error, output_folder
 
 from . import execute
 from .exec_options import ExecOptions
@@ -30,7 +30,7 @@ from .topologies import one_of
 SHELL = "bash --norc --noprofile -i"
 SOCKET = "wanlab"
 # tmux treats keys that follow each other within a millisecond as pasted text, and then passes Ctrl-B 3
-# to the shell. On the network's clock, which stands still at times, all keys come that fast.
+# to the shell. In virtual time, which stands still at times, all keys come that fast.
 TMUX_OPTIONS = {"mouse": "on", "status-right": "", "assume-paste-time": "0"}
 LOGS = f"{student_files.HOME}/{hand_in.TRANSCRIPTS}"
 # After each command: its exit status, the terminal (from its prompt), and its line of the history.
@@ -61,36 +61,46 @@ def start(
     unit = unit_file.for_seed(unit, seed)
     if at is not None:
         start_at.steps_before(unit, at)  # before any file is written
-    home = (folder or Path(unit.folder.name)).resolve()
+    home = output_folder(folder or Path(unit.folder.name))
     _install_files(home, unit)
-    drawn_topology = student_files.student_topology(home, unit)
+    home = SharedFolder(home.path.resolve())
     session = hand_in.new_session(home) if clock == "virtual" else None
     if at is not None:
-        started = _start_at(unit, at, home, seed=seed, clock=clock, session=session)
+        started = _start_at(unit, at, home.path, seed=seed, clock=clock, session=session)
         network = started.network
     else:
         started = None
-        topology = load(drawn_topology if drawn_topology.is_file() else unit.topology)
-        network = network_of(unit, topology, home, seed=seed, clock=clock)
+        is_drawn = home.has_file(student_files.student_topology(unit))
+        topology = load(_drawn_topology(home, unit) if is_drawn else unit.topology)
+        network = network_of(
+            unit,
+            topology,
+            home.path,
+            seed=seed,
+            clock=clock,
+            visible_folders=[unit.folder.absolute().parent] if unit.own_name else [],
+        )
         if session is not None:
-            network.record_session(session)
+            network.session.record(session)
     with network if started is not None else nullcontext():
-        return _run(unit, network, started, home, drawn_topology, seed, without_tmux=without_tmux)
+        return _run(unit, network, started, home, seed, without_tmux=without_tmux)
 
 
-def _install_files(home: Path, unit: Unit) -> None:
+def _drawn_topology(home: SharedFolder, unit: Unit) -> Path:
+    return home.path / student_files.student_topology(unit)
+
+
+def _install_files(home: SharedFolder, unit: Unit) -> None:
     """Write the files that a unit begins with. WanlabError if the folder cannot be written."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.make()
         student_files.install(home, catalog.with_labs(unit))
-        (home / hand_in.TRANSCRIPTS).mkdir(exist_ok=True)
-        for written_outside in ("mininet", hand_in.COMMANDS):
+        transcripts = home.subfolder(hand_in.TRANSCRIPTS).make()
+        for written_outside in (hand_in.PROMPT, hand_in.COMMANDS):
             # A replay has only the files that existed at the start.
-            (home / hand_in.TRANSCRIPTS / written_outside).touch()
+            transcripts.append(written_outside, b"")
     except OSError as error:
-        raise WanlabError(
-            f"cannot write to {home}: {error.strerror or error}", "use another folder with --folder"
-        ) from None
+        raise file_error("write to", home.path, error, "use another folder with --folder") from None
 
 
 def _start_at(
@@ -99,7 +109,7 @@ def _start_at(
     progress = Progress()
     try:
         return start_at.start_at(
-            *(unit, at, home), seed=seed, clock=clock, session=session, say=progress.say
+            unit, at, home, seed=seed, clock=clock, session=session, say=progress.say
         )
     finally:
         progress.end()
@@ -109,8 +119,7 @@ def _run(
     unit: Unit,
     network: Network,
     started: StartedUnit | None,
-    home: Path,
-    drawn_topology: Path,
+    home: SharedFolder,
     seed: int,
     *,
     without_tmux: bool,
@@ -119,7 +128,7 @@ def _run(
     topology = network.topology
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     uses_tmux = is_terminal and not without_tmux and shutil.which("tmux") is not None
-    greeting = _greeting(unit, home, uses_tmux=uses_tmux, is_terminal=is_terminal)
+    greeting = _greeting(unit, home.path, uses_tmux=uses_tmux, is_terminal=is_terminal)
     if started is not None:
         greeting = "\n".join([greeting, *_state(started)])
     print(greeting, file=sys.stderr)
@@ -127,33 +136,31 @@ def _run(
     command = tmux(unit, network, greeting, folders) if uses_tmux else list(PROMPT)
     if not topology.nodes:
         print(
-            f"the network is empty: save a topology as {drawn_topology} and start again",
+            f"the network is empty: save a topology as {_drawn_topology(home, unit)} and start again",
             file=sys.stderr,
         )
     variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
-    transcripts = home / hand_in.TRANSCRIPTS
-    log = None if uses_tmux else transcripts / "mininet"
-    on_line = partial(hand_in.note_line, transcripts, [node.name for node in topology.nodes])
-    starter = partial(_start, network, variables, log)
-    options = ExecOptions(stdin_is_for_prompt=True, on_line=on_line)
+    transcripts = Transcripts(home, [node.name for node in topology.nodes])
+    starter = partial(_start, network, variables, None if uses_tmux else transcripts)
+    options = ExecOptions(stdin_is_for_prompt=True, on_line=transcripts.note_line)
     return execute.run_in(network, starter, command, options)
 
 
 def _start(
     network: Network,
     variables: dict[str, str],
-    log: Path | None,
+    transcripts: Transcripts | None,
     command: list[str],
     **options: Any,
 ) -> Process:
     """Start a command in the home folder, with the variables of the unit's terminals.
 
-    Its output is appended to the file `log`, if that is not None.
+    Its output is appended to the prompt's transcript, if there are `transcripts`.
     """
-    if log is not None:
+    if transcripts is not None:
         for name in ("on_output", "on_stderr"):
             if options.get(name) is not None:
-                options[name] = partial(_show_and_log, options[name], log)
+                options[name] = partial(transcripts.show_and_log, options[name])
     student_files.link_home(network)
     student_files.keep_settings(network)
     more = options.pop("environment", None) or {}
@@ -196,9 +203,13 @@ def _windows(
     for host in [*network.topology.hosts, *network.topology.routers]:
         folder = shlex.quote(folders.get(host.name, student_files.HOME))
         windows.append((host.name, f"cd {folder}; exec wanlab-node {host.name}"))
-    units = f" --units {shlex.quote(str(unit.folder.parent))}" if unit.own_name else ""
-    show = f"wanlab lab show {unit.name} --seed $WANLAB_SEED{units}"
+    show = f"wanlab lab show {unit.name} --seed $WANLAB_SEED{_units_option(unit)}"
     return [*windows, ("lesson", f"PAGER='less -R' {show}; exec {SHELL}")]
+
+
+def _units_option(unit: Unit) -> str:
+    """Return the option with which a command finds a teacher's unit from any folder."""
+    return f" --units {shlex.quote(str(unit.folder.absolute().parent))}" if unit.own_name else ""
 
 
 def tmux(
@@ -228,17 +239,39 @@ def tmux(
     return words
 
 
-def _show_and_log(show: Callable[[bytes], None], log: Path, data: bytes) -> None:
-    with suppress(OSError), log.open("ab") as file:
-        file.write(data)
-    show(data)
+class Transcripts:
+    """Appends to the transcripts of the prompt. If that fails, says so once; the session goes on."""
+
+    def __init__(self, home: SharedFolder, nodes: Sequence[str]) -> None:
+        self._home = home
+        self._nodes = nodes
+        self._has_failed = False
+
+    def show_and_log(self, show: Callable[[bytes], None], data: bytes) -> None:
+        """Show output, and append it to the transcript."""
+        log = f"{hand_in.TRANSCRIPTS}/{hand_in.PROMPT}"
+        self._try(lambda: self._home.append(log, data))
+        show(data)
+
+    def note_line(self, line: str) -> None:
+        """Record a line that was typed at the prompt."""
+        self._try(lambda: hand_in.note_line(self._home, self._nodes, line))
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                reason = file_error("write", self._home.path / hand_in.TRANSCRIPTS, error)
+                print(f"wanlab: the transcript is incomplete: {reason}", file=sys.stderr)
 
 
 def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> str:
     lines = [
         unit.heading,
         f"/home/admin in the network is your folder {home}",
-        f"the lesson: wanlab lab show {unit.name}",
+        f"the lesson: wanlab lab show {unit.name}{_units_option(unit)}",
         f"everything that you type is kept in {home / hand_in.TRANSCRIPTS}",
     ]
     if uses_tmux:
@@ -253,6 +286,7 @@ def _greeting(unit: Unit, home: Path, *, uses_tmux: bool, is_terminal: bool) -> 
         )
     if unit.check:
         lines.append(
-            f"to have your work graded, type in the client's terminal: wanlab lab check {unit.name}"
+            "to have your work graded, type in the client's terminal: "
+            f"wanlab lab check {unit.name}{_units_option(unit)}"
         )
     return "\n".join(lines)

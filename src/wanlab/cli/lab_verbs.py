@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Clock, Json, Kernel, Units, UnitSeed, file_option, folder_option, number_option
+from .options import (
+    Clock,
+    Json,
+    Kernel,
+    Traps,
+    Units,
+    UnitSeed,
+    file_option,
+    folder_option,
+    number_option,
+)
 from .usage import Commands
 
 lab = Commands(
@@ -94,6 +104,7 @@ def lab_start(
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
+    traps: Traps = None,
     folder: Annotated[
         Path | None,
         folder_option(
@@ -158,6 +169,7 @@ def lab_run(
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
+    traps: Traps = None,
     results: Annotated[
         Path, folder_option("Create the results folder of this run in FOLDER.")
     ] = Path("results"),
@@ -211,11 +223,14 @@ def lab_run(
     to the reports.
 
     With --seeds or --resume, finished runs in the folder of results are not repeated, so an interrupted
-    command resumes. Runs with another version of wanlab, kernel or unit do not count.
+    command resumes. Runs with other code of wanlab, or another kernel, program or unit, do not
+    count.
 
-    Exit status: 0, or 1 if a step failed, a number of the manual was neither reproduced nor explained
-    in the unit, or the solution did not pass.
+    Exit status: 0, or 1 if a step failed, a number is outside its band and the unit states no
+    cause, or the solution did not pass.
     """
+    from wanlab.labs import catalog
+
     from . import labs
 
     if distributions is not None and table is None:
@@ -232,7 +247,7 @@ def lab_run(
             as_json=as_json,
             jobs=jobs,
         )
-    elif len(units) > 1 or units == [labs.ALL] or table is not None:
+    elif len(units) > 1 or units == [catalog.ALL] or table is not None:
         status = labs.run_several(
             units,
             seed=seed,

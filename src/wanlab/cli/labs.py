@@ -8,20 +8,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from wanlab import Network, __version__
+from wanlab import __version__
 from wanlab.errors import WanlabError
-from wanlab.labs import catalog, report, summary, table, unit_file
-from wanlab.labs.unit import Unit
+from wanlab.labs import agreement, catalog, report, summary, table
 from wanlab.machine.embedded import find_image
+from wanlab.shared_folder import file_error, write_output
 
-from .progress import Progress
+from .progress import Progress, SeriesProgress
 from .topologies import one_of
 
 RED, GREEN, YELLOW, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
-COLOURS = {"ok": GREEN, report.EXPLAINED: YELLOW, "OPEN": RED}
+COLOURS = {
+    agreement.WITHIN: GREEN,
+    agreement.HOLDS: GREEN,
+    agreement.SAME: YELLOW,
+    agreement.CONTRADICTS: RED,
+    agreement.UNKNOWN: RED,
+}
 CLOCKS = ("virtual", "real")
-INSIDE = Path("/run/wanlab/network.json")
-ALL = "all"
 
 
 def show_list(*, as_json: bool = False, units: Path | None = None) -> None:
@@ -52,7 +56,7 @@ def _row(name: str, units: Path | None) -> dict[str, object]:
 
 
 def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool) -> int:
-    """Run a unit and print its report; return 0 if no step failed and no number is unexplained."""
+    """Run a unit and print its report; return 0 if no step failed and no number is astray."""
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name)
     seed = unit.seed if seed is None else seed
@@ -71,7 +75,7 @@ def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool
     else:
         print(_coloured(table.text(unit_report)), end="")
         print(
-            f"after {unit_report['real_s']:.0f} s ({unit_report['virtual_s']:.0f} s of network time); "
+            f"after {unit_report['real_s']:.0f} s ({unit_report['virtual_s']:.0f} s of virtual time); "
             f"records, figures and transcript are in {unit_report['folder']}"
         )
     return 0 if report.is_good(unit_report) else 1
@@ -94,32 +98,28 @@ def run_several(
 ) -> int:
     """Run each unit in a separate process, `jobs` at a time, and print a summary.
 
-    `markdown` is the file to write all numbers to, such as docs/course.md; `distributions` is a folder
-    with files that `run_seeds` has written. With `resumes`, finished runs are not repeated. Return 1
-    if a unit failed.
+    `markdown` is the file to write all numbers to, such as docs/evidence/course.md; `distributions` is
+    a folder with files that `run_seeds` has written. With `resumes`, finished runs are not repeated.
+    Return 1 if a unit failed.
     """
-    from wanlab.labs import course_page, distribution
-
-    from .series import ParallelUnits, write_summary
+    from wanlab.labs import course_page, distribution, series
 
     one_of("clock", clock, CLOCKS)
-    for name in names:
-        if name != ALL:
-            catalog.find(name)
-    names = [*catalog.names()] if ALL in names else names
+    names = catalog.expanded(names)
     known = distribution.read_all(distributions) if distributions is not None else {}
-    units = ParallelUnits(
-        names,
-        jobs=jobs,
-        seeds=None if seed is None else [seed],
-        clock=clock,
-        results=results,
-        resumes=resumes,
-    )
-    ended = units.run()
-    wall_s = units.progress.real_s()
+    with SeriesProgress() as progress:
+        ended = series.run_units(
+            names,
+            jobs=jobs,
+            seeds=None if seed is None else [seed],
+            clock=clock,
+            results=results,
+            resumes=resumes,
+            listener=progress,
+        )
+    wall_s = progress.real_s()
     rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
-    page = write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
+    page = series.write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
     if markdown is not None:
         conditions = _conditions(seed, clock, summary.totals(rows)["wall_s"] or 0.0)
         reports = {unit.name: unit.report for unit in ended if unit.report is not None}
@@ -141,38 +141,22 @@ def run_seeds(
     Finished runs are not repeated. Return 1 if a seed left no report; a number outside the manual's
     band is not a failure here.
     """
-    from wanlab.labs import distribution
-
-    from .series import ParallelUnits
+    from wanlab.labs import distribution, series
 
     one_of("clock", clock, CLOCKS)
-    if len(names) != 1 or names == [ALL]:
-        raise WanlabError(
-            "--seeds works with a single unit only", "run the units one after another"
+    with SeriesProgress() as progress:
+        result, path = series.distribution_of(
+            names, seeds=seeds, clock=clock, results=results, jobs=jobs, listener=progress
         )
-    unit = catalog.find(names[0])
-    ended = ParallelUnits(
-        names, jobs=jobs, seeds=seeds, clock=clock, results=results, resumes=True
-    ).run()
-    failed = [each for each in ended if each.report is None]
-    result = distribution.UnitDistribution(
-        unit=unit.name,
-        seeds=tuple(seeds),
-        failed={str(each.seed): each.error for each in failed},
-        wanlab=__version__,
-        kernel=find_image().release,
-        numbers=distribution.distributions([each.report for each in ended if each.report]),
-    )
-    path = results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
     _write(path, result.to_json())
     if as_json:
         print(result.to_json(), end="")
     else:
-        print(distribution.text(result, unit.heading), end="")
-        for each in failed:
-            print(f"seed {each.seed} failed: {each.error}")
+        print(distribution.text(result, catalog.find(result.unit).heading), end="")
+        for seed, error in result.failed.items():
+            print(f"seed {seed} failed: {error}")
         print(f"all values are in {path}")
-    return 1 if failed else 0
+    return 1 if result.failed else 0
 
 
 def _conditions(seed: int | None, clock: str, wall_s: float) -> str:
@@ -188,9 +172,9 @@ def _conditions(seed: int | None, clock: str, wall_s: float) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        write_output(path, text)
     except OSError as error:
-        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+        raise file_error("write", path, error) from None
 
 
 # -- checks ---------------------------------------------------------------------------------------
@@ -208,17 +192,21 @@ def check(
     units: Path | None = None,
 ) -> int:
     """Grade a script or a session, or, inside `wanlab lab start`, the network that is running there."""
+    from wanlab.labs import checking
+
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name, units)
-    if not unit.check:
-        raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
-    seed = unit.seed if seed is None else seed
     progress = Progress()
     try:
-        if session is not None:
-            grade = _check_session(unit, session, script, seed, keep, progress)
-        else:
-            grade = _check(unit, script, seed, clock, keep, progress)
+        grade = checking.check(
+            unit,
+            script=script,
+            session=session,
+            seed=unit.seed if seed is None else seed,
+            clock=clock,
+            say=progress.say,
+            keep=keep,
+        )
     finally:
         progress.end()
     if as_json:
@@ -232,51 +220,6 @@ def check(
             )
         print("\n".join(table.check_lines(grade)))
     return 0 if grade["passed"] else 1
-
-
-def _check_session(
-    unit: Unit,
-    session: Path,
-    script: Path | None,
-    seed: int,
-    keep: Path | None,
-    progress: Progress,
-) -> report.GradeReport:
-    if script is not None:
-        raise WanlabError("--script and --session cannot be combined", "leave one out")
-    from wanlab.labs import session_work, unit_run
-
-    return unit_run.grade_work(
-        *(unit, None),
-        session=session_work.read_session(session),
-        seed=seed,
-        clock="virtual",
-        say=progress.say,
-        keep=keep,
-    )
-
-
-def _check(
-    unit: Unit, script: Path | None, seed: int, clock: str, keep: Path | None, progress: Progress
-) -> report.GradeReport:
-    if script is not None:
-        from wanlab.labs import unit_run
-
-        return unit_run.grade_work(
-            unit, script, seed=seed, clock=clock, say=progress.say, keep=keep
-        )
-    if not INSIDE.exists():
-        raise WanlabError(
-            "there is no network to grade here",
-            f"run it in a terminal of `wanlab lab start {unit.name}`, or name a file: --script FILE",
-        )
-    from wanlab.labs import grade
-
-    seed = int(os.environ.get("WANLAB_SEED", seed))
-    unit = unit_file.for_seed(unit, seed)
-    with Network.attach() as network:
-        marks = grade.grade(unit, network, progress.say)
-    return grade.report(unit, marks, seed)
 
 
 def _coloured(text: str) -> str:

@@ -37,7 +37,7 @@ def show(
     elif with_answers:
         text = lesson.with_answers(lesson.read(unit))
     else:
-        text = lesson.for_students(lesson.read(unit), unit)
+        text = lesson.student_edition(unit)
     if as_text or not sys.stdout.isatty():
         print(text, end="")
         return

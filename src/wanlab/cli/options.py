@@ -60,7 +60,7 @@ UnitSeed = Annotated[
     int | None,
     number_option(
         "Seed of all random numbers, and of a problem's faults and values (default: the unit's, "
-        "usually 1).",
+        "usually 1). 0: the values that the manual prints.",
         min=0,
     ),
 ]
@@ -98,6 +98,32 @@ Kernel = Annotated[
         metavar="NAME",
         autocompletion=completions.kernel_names,
         callback=_boot,
+    ),
+]
+
+
+def _choose_traps(mode: str | None) -> str | None:
+    """Let every network of this process and its children run in this mode."""
+    if mode:
+        import os
+
+        from wanlab.machine.embedded import TRAPS_VARIABLE, read_mode
+
+        os.environ[TRAPS_VARIABLE] = read_mode(mode)
+    return mode
+
+
+TRAPS_HELP = (
+    "How the kernel takes over system calls: ptrace, inprocess or seccomp; results are the same "
+    "(default: the best that is possible; wanlab docs kernels)."
+)
+Traps = Annotated[
+    str | None,
+    typer.Option(
+        help=TRAPS_HELP,
+        metavar="MODE",
+        autocompletion=completions.one_of("ptrace", "inprocess", "inprocess-nopatch", "seccomp"),
+        callback=_choose_traps,
     ),
 ]
 Jobs = Annotated[

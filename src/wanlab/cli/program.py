@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 from wanlab.errors import WanlabError
@@ -14,10 +15,22 @@ from wanlab.errors import WanlabError
 from .signals import STATUS_OF_SIGNAL, EndedBySignal, end_on_signals, raise_on_signals
 
 CONDITIONS_OF_THE_COMPUTER = {
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO, errno.ENOMEM),
-    *(errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM),
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EFBIG,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
 }
-"""Errors that any command may get, such as a full disk; other system errors are bugs in wanlab."""
+"""Errors that any command may get, such as a full disk, or the name of a file that cannot exist; other
+system errors are bugs in wanlab."""
+MAX_NAME_SHOWN = 200
 COMPLETION = "_WANLAB_COMPLETE"
 """The variable with which a shell asks for completions."""
 
@@ -34,10 +47,12 @@ def run() -> None:
     except BrokenPipeError:
         _exit(STATUS_OF_SIGNAL + signal.SIGPIPE)
     except OSError as error:
-        if "--debug" in sys.argv or error.errno not in CONDITIONS_OF_THE_COMPUTER:
+        missing = _missing_place()
+        is_condition = error.errno in CONDITIONS_OF_THE_COMPUTER or missing
+        if "--debug" in sys.argv or not is_condition:
             raise
-        where = f": {error.filename}" if error.filename else ""
-        _print_error(f"{error.strerror}{where}", error)
+        where = f": {_shortened(str(error.filename))}" if error.filename else ""
+        _print_error(missing or f"{error.strerror}{where}", error)
         _exit(1)
     except MemoryError as error:
         _print_error("out of memory", error)
@@ -52,7 +67,22 @@ def run() -> None:
         _exit(ended.exit_status)
 
 
+def _missing_place() -> str:
+    """Return which place that every command needs does not exist, with what to do; "" if none."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return "the current folder no longer exists (change to another one)"
+    if not Path("/proc/self").exists():
+        return "this computer has no /proc here (mount it: mount -t proc proc /proc)"
+    return ""
+
+
 def _run_command(arguments: list[str]) -> None:
+    # Some of the programs that we start work in other folders.
+    with contextlib.suppress(FileNotFoundError):  # the current folder no longer exists
+        if "TMPDIR" in os.environ:
+            os.environ["TMPDIR"] = str(Path(os.environ["TMPDIR"]).absolute())
     # The shell asks for completions: the words are in its environment, not in our arguments.
     is_completing = COMPLETION in os.environ
     # `mn` parses its own options. It does not import typer, so that it starts faster.
@@ -79,6 +109,10 @@ def _print_error(message: str, error: BaseException) -> None:
     text = "".join(map(_visible, "; ".join([message, *notes])))
     with contextlib.suppress(OSError):
         print(f"wanlab: {text}", file=sys.stderr, flush=True)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= MAX_NAME_SHOWN else f"{name[:MAX_NAME_SHOWN]}..."
 
 
 def _visible(character: str) -> str:

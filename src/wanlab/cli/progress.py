@@ -6,7 +6,13 @@ import os
 import sys
 import time
 
+from wanlab.jobs.progress import BatchProgress
+
 DEFAULT_WIDTH = 80
+RUNNING_INTERVAL_S = {True: 1.0, False: 30.0}
+"""True: standard error is a terminal, where the line is overwritten. False: it is not."""
+MAX_SAYING = 2
+"""With more jobs than this, what they say about their progress does not fit into a line."""
 REPLAY_INTERVAL_REAL_S = 0.25
 
 
@@ -35,6 +41,39 @@ class Progress:
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self._is_shown = False
+
+
+class SeriesProgress:
+    """Shows which jobs have started and ended, and now and then, what the running ones are doing."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+        self._running: set[str] = set()
+        self._last_s = 0.0
+        self.real_s = self._progress.real_s
+
+    def __enter__(self) -> SeriesProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.end()
+
+    def __call__(self, state: BatchProgress) -> None:
+        running = set(state.running)
+        for title in sorted(running - self._running):
+            self._say(state, f"{title} started")
+        self._running = running
+        if state.event:
+            self._say(state, state.event)
+        interval_s = RUNNING_INTERVAL_S[self._progress.is_terminal]
+        if running and self.real_s() - self._last_s >= interval_s:
+            said = zip(state.running, state.says, strict=True)
+            words = [f"{title} {words}".strip() for title, words in said]
+            self._say(state, ", ".join(words if len(words) <= MAX_SAYING else state.running))
+
+    def _say(self, state: BatchProgress, line: str) -> None:
+        self._last_s = self.real_s()
+        self._progress.say(f"{state.done} of {state.total} done; {line}")
 
 
 class ReplayProgress:

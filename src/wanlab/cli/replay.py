@@ -53,7 +53,7 @@ def run(
     with network:
         if screen is not None:
             screen.end()
-        shown_ns, difference = network.now_ns, network.difference
+        shown_ns, difference = network.now_ns, network.session.difference
     if difference is not None:
         print(_explain(session, difference), file=sys.stderr)
         return DIFFERENT if verifies else 0
@@ -76,7 +76,7 @@ def _report_differences(session: RecordedSession, folder: Path | None) -> None:
     if not session.has_files and folder is None:
         print(
             f"wanlab: the session does not contain the files of its working folder: "
-            f"{session.header['files_left_out']} (give a copy of the folder with --folder)",
+            f"{session.header.files_left_out} (give a copy of the folder with --folder)",
             file=sys.stderr,
         )
     for text in session.unrepeatable():
@@ -139,7 +139,7 @@ def _continue(network: Network, session: RecordedSession) -> int:
     """Replay, show the last program's output, and connect our terminal to it."""
 
     def continued_program(command: list[str], **options: Any) -> Process:
-        running = [process for process in network.processes if process.is_running]
+        running = [process for process in network.session.processes if process.is_running]
         if not running:
             raise WanlabError(
                 f"no program of the session was running at {_seconds(network.now_ns)}",
@@ -157,7 +157,7 @@ def _continue(network: Network, session: RecordedSession) -> int:
         process.show_on(on_output, options.get("on_stderr"))
         if process.has_terminal and terminal is not None:
             process.resize(*terminal)
-        network.deliver_open_requests()
+        network.session.deliver_open_requests()
         return process
 
     options = ExecOptions(stdin_is_for_prompt=session.has_prompt)

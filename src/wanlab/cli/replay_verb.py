@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from .options import SessionFile, folder_option
+from .options import SessionFile, Traps, folder_option
 
 
 def replay(
     file: Annotated[Path, typer.Argument(help="The session file, or a hand-in.", metavar="FILE")],
     until: Annotated[
         str | None,
-        typer.Option(
-            help="Stop when the network's clock shows TIME, such as 12.5s.", metavar="TIME"
-        ),
+        typer.Option(help="Stop when virtual time reaches TIME, such as 12.5s.", metavar="TIME"),
     ] = None,
     hands_over: Annotated[
         bool,
@@ -42,6 +40,7 @@ def replay(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Replay even on a different kernel.")
     ] = False,
+    traps: Traps = None,
 ) -> None:
     """Repeat a recorded session and print its output.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Scheduler, folder_option
+from .options import Jobs, Json, Kernel, NoCache, Scheduler, Traps, folder_option
 from .usage import Commands
 
 reproduce = Commands(
@@ -77,6 +77,7 @@ def reproduce_run(
         typer.Option("--full", help="Run the larger set of parameter values, which takes longer."),
     ] = False,
     kernel: Kernel = None,
+    traps: Traps = None,
     jobs: Jobs = None,
     scheduler: Scheduler = "",
     output: Output = RESULTS,

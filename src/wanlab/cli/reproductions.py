@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import textwrap
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
-from wanlab import Sweep
 from wanlab.errors import WanlabError
-from wanlab.experiments import SweepProgress
 from wanlab.gallery import pages, unit_file
 from wanlab.gallery.judgement import Judgement, judge
-from wanlab.gallery.measurement import MeasuredFigure, measurement_of, read_measurement
+from wanlab.gallery.measure import Measuring
+from wanlab.gallery.measurement import MeasuredFigure
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from wanlab.gallery.wrapping import wrapped
 from wanlab.text_table import aligned
@@ -104,10 +100,8 @@ def run(
         unit_file.find(name, known)
         for name in (unit_file.names(known) if ALL in names else dict.fromkeys(names))
     ]
-    measured = {
-        unit.name: _measure(unit, FULL if full else QUICK, jobs, scheduler, output, no_cache, known)
-        for unit in chosen
-    }
+    measuring = Measuring(output, known, jobs, scheduler, uses_cache=not no_cache)
+    measured = {unit.name: _measure(unit, FULL if full else QUICK, measuring) for unit in chosen}
     _print(chosen, measured, output, as_json=as_json)
     return 1 if any(each.failed for each in measured.values()) else 0
 
@@ -131,74 +125,13 @@ def _units(folder: Path | None) -> list[GalleryUnit]:
     return [unit_file.find(name, known) for name in unit_file.names(known)]
 
 
-def _measure(
-    unit: GalleryUnit,
-    size: str,
-    jobs: int | None,
-    scheduler: str,
-    output: Path,
-    no_cache: bool,
-    known: Path,
-) -> MeasuredFigure:
-    """Perform one figure's sweep; keep its measurement, its page and its figure."""
-    design = unit.design(size)
-    runs = output / "runs" / f"{unit.name}-{size}"
-    task = Sweep(unit.experiment, design, output=runs)
-    began_s, cpu_began_s = time.monotonic(), _processor_s()
-    cached = 0
-    with sweeps.shown(task, unit.name) as listener:
-
-        def note(state: SweepProgress) -> None:
-            nonlocal cached
-            cached = state.cached
-            listener(state)
-
-        results = task.run(
-            jobs=jobs,
-            uses_cache=not no_cache,
-            retry_failed=True,
-            scheduler=scheduler,
-            progress=note,
-        )
-    for failure in results.failures:
-        print(f"failed: {failure.title(results.varied)}: {failure}", file=sys.stderr)
-    measurement = measurement_of(
-        unit.name,
-        size,
-        results,
-        seeds=design.repeats,
-        real_s=None if cached else time.monotonic() - began_s,
-        processor_s=None if cached or scheduler else _processor_s() - cpu_began_s,
-    )
-    path = pages.measurement_path(output, unit.name, size)
-    if cached:
-        measurement = _with_earlier_times(measurement, path)
-        if measurement.real_s is None:
-            print(
-                f"{unit.name}: {cached} of {measurement.runs} runs were performed earlier, so the page"
-                f" gives no time (to measure it, delete {runs} and use --no-cache)",
-                file=sys.stderr,
-            )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(measurement.to_json(), encoding="utf-8")
-    if results.results:
-        pages.write_pages(output, [unit_file.find(unit.name, known)], index=False)
-    return measurement
-
-
-def _with_earlier_times(measurement: MeasuredFigure, path: Path) -> MeasuredFigure:
-    """Add how long the same measurement took when it was performed, if `path` says so."""
-    with suppress(WanlabError):
-        earlier = read_measurement(path)
-        if earlier.points == measurement.points:
-            return replace(measurement, real_s=earlier.real_s, processor_s=earlier.processor_s)
-    return measurement
-
-
-def _processor_s() -> float:
-    """Return the processor time of all processes that this one has waited for."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def _measure(unit: GalleryUnit, size: str, measuring: Measuring) -> MeasuredFigure:
+    """Measure a figure, and show the progress."""
+    with sweeps.shown(measuring.sweep(unit, size), unit.name) as listener:
+        measured, lines = measuring.measure(unit, size, listener)
+    for line in lines:
+        print(line, file=sys.stderr)
+    return measured
 
 
 def _print(

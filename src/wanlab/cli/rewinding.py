@@ -30,7 +30,7 @@ class Rewinder:
 
     @property
     def is_possible(self) -> bool:
-        return bool(self._network.session_content())
+        return bool(self._network.session.content())
 
     def perform(self, line: str) -> bool:
         """Rewind the network as the line says; return whether it was rewound.
@@ -53,16 +53,16 @@ class Rewinder:
         folder, on_time = network.folder, network.on_time
         network.on_time = ReplayProgress().show if sys.stderr.isatty() else None
         try:
-            network.rewind(target_ns)
+            network.session.rewind(target_ns)
         finally:
             network.on_time = on_time
         self._say(f"*** back at {network.now_ns / 1e9:.6f} s")
-        if network.difference is not None:
+        if network.session.difference is not None:
             self._say(
                 "*** the replay differed from the session: something in it cannot be repeated exactly"
             )
         if network.folder != folder:
-            network.keep_folder()
+            network.session.keep_folder()
             self._say(f"*** files that programs write from now on are in {network.folder}")
         return True
 

@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +18,13 @@ CHUNK = 1 << 16
 WINDOW_BYTES = 1 << 20
 # How much output is discarded before we give up on a process that writes although nobody reads.
 MAX_LOST_BYTES = 64 << 20
+
+
+IPERF3_RESET = b"unable to receive control message: Connection reset"
+IPERF3_HINT = (
+    "iperf3's server was still busy with the client before: starting a program takes no virtual time. "
+    "Put `sleep 0.001` between the clients (wanlab docs limitations)"
+)
 
 
 class Abandoned(Exception):  # noqa: N818  (like KeyboardInterrupt, not an error)
@@ -31,6 +39,8 @@ class Output:
         self.is_gone = False
         self.written_bytes = 0
         self.lost_bytes = 0
+        self.has_iperf3_reset = False
+        """Whether an iperf3 client said that its server closed the connection."""
         self.error = ""
         """Why output could not be written; "" if its reader has simply gone."""
         self._is_abandoned = False
@@ -44,6 +54,7 @@ class Output:
         """
         view = memoryview(data)
         self.written_bytes += len(data)
+        self.has_iperf3_reset |= IPERF3_RESET in data
         if self.instead is not None:
             self.instead(data)
             return
@@ -60,6 +71,12 @@ class Output:
         if self.lost_bytes > MAX_LOST_BYTES and not self._is_abandoned:
             self._is_abandoned = True
             raise Abandoned
+
+
+def print_hints(*outputs: Output) -> None:
+    """Explain a message of a program that looks like a fault of the network and is none."""
+    if any(output.has_iperf3_reset for output in outputs):
+        print(f"wanlab: {IPERF3_HINT}", file=sys.stderr)
 
 
 def is_same_file(a: int, b: int) -> bool:

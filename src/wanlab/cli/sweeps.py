@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from wanlab import Design, Sweep
@@ -38,6 +39,7 @@ def sweep(
     retry_failed: bool,
     scheduler: str,
     limit_s: float | None,
+    stop_after: int,
     no_cache: bool,
     plots: Sequence[str],
     no_report: bool,
@@ -57,6 +59,7 @@ def sweep(
                 retry_failed=retry_failed,
                 scheduler=scheduler,
                 limit_s=limit_s,
+                stop_after=stop_after,
                 progress=listener,
             )
     except BaseException as error:
@@ -93,6 +96,7 @@ def run(
     output: Path | None,
     no_cache: bool,
     here: bool,
+    compares_traps: bool = False,
     as_json: bool,
 ) -> int:
     """Perform one run and print its metrics."""
@@ -104,6 +108,11 @@ def run(
                 f"{name} has {len(texts)} values, but a single run takes one", "use: wanlab sweep"
             )
     parameters = {name: texts[0] for name, texts in settings.items()}
+    if compares_traps:
+        from .compare_traps import compare
+
+        perform = partial(experiment.run, seed=seed, cache=False, here=here, **parameters)
+        return compare(perform, parameters.get("kernel", ""))
     result = experiment.run(seed=seed, cache=not no_cache, here=here, **parameters)
     if output is not None:
         _copy(result, output)
@@ -179,7 +188,7 @@ def shown(task: Sweep, name: str = "") -> Iterator[Callable[[SweepProgress], Non
         def show(state: SweepProgress) -> None:
             if state.event:
                 console.print(state.event, markup=False)
-            bars.update(bar, completed=state.finished + state.failed, state=_describe(state))
+            bars.update(bar, completed=state.done, state=state.text())
             bars.refresh()
 
         yield show
@@ -193,36 +202,15 @@ class _ProgressLines:
         self._shown: tuple[int, str] | None = None
 
     def __call__(self, state: SweepProgress) -> None:
-        done = state.finished + state.failed
+        done = state.done
         now_s = time.monotonic()
         is_over = done == state.total
         if state.event:
             print(state.event, file=sys.stderr, flush=True)
         current = (done, state.note)
         if current != self._shown and (is_over or now_s - self._last_s >= LINE_INTERVAL_S):
-            print(f"[{state.real_s:7.1f} s] {_describe(state)}", file=sys.stderr, flush=True)
+            print(f"[{state.real_s:7.1f} s] {state.text()}", file=sys.stderr, flush=True)
             self._shown, self._last_s = current, now_s
-
-
-def _describe(state: SweepProgress) -> str:
-    parts = [f"{state.finished} of {state.total} done"]
-    if state.cached:
-        parts.append(f"{state.cached} from the cache")
-    if state.running:
-        parts.append(f"{len(state.running)} running")
-    if state.failed:
-        parts.append(f"{state.failed} failed")
-    if state.left_s is not None:
-        parts.append(f"{_duration(state.left_s)} left")
-    if state.note:
-        parts.append(state.note)
-    return ", ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _print(results: Results, page: Path | None) -> None:
@@ -240,9 +228,14 @@ def _print(results: Results, page: Path | None) -> None:
         print(f"and {more} more: see {results.folder / 'failed'}")
     if results.failures:
         print(f"{len(results.failures)} runs failed; to repeat them, use --retry-failed")
-    if results.missing:
+    if results.skipped:
         print(
-            f"{results.missing} runs failed, but the reason could not be written; "
+            f"{results.skipped} runs were not started, because others with their values had failed "
+            "for the same reason; correct the values, or use --stop-after 0"
+        )
+    if unknown := results.missing - results.skipped:
+        print(
+            f"{unknown} runs failed, but the reason could not be written; "
             "the same command repeats them"
         )
 

@@ -2,8 +2,8 @@
 
 Every key goes to the program in the machine, including Ctrl-C, which its terminal turns into a signal.
 
-Time passes as fast as possible until the user interacts: after the first key, or when a program reads
-single keys (a shell, an editor), it is never faster than a real clock.
+Time passes as fast as possible until the user interacts: after the first key, or when a program waits
+for a key (a shell, an editor) or for a line (cat, input()), it is never faster than a real clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wanlab import Network, Process
 from .editor import LineEditor
 from .exec_options import ExecOptions
 from .lines import VARIABLES, LineService
-from .streams import Output
+from .streams import Output, print_hints
 from .time_slices import LISTEN_REAL_S, SHORT_NS, TimeSlices
 from .windows import Windows
 
@@ -56,6 +56,7 @@ def run_in_terminal(
         session = TerminalSession(network, process, output, ours, options, windows, lines)
         ours.on_watchdog = session.end_stalled_process
         session.run()
+    print_hints(output)
     assert process.status is not None
     return process.status
 
@@ -165,7 +166,7 @@ class TerminalSession:
             has_written = self._output.written_bytes > written_bytes
             written_bytes = self._output.written_bytes
             self._time_slices.update(has_written)
-            if has_written and not self._time_slices.always_short and self._is_interactive():
+            if not self._time_slices.always_short and self._is_interactive(has_written):
                 self._pace()
             if self._time_slices.is_idle and self._process.is_running:
                 self._has_keys(LISTEN_REAL_S)
@@ -195,9 +196,17 @@ class TerminalSession:
                 lambda: is_done() or self._windows.have_keys(), SHORT_NS
             )
 
-    def _is_interactive(self) -> bool:
-        """Whether the running program reads single keys. A prompt that uses LineService reports it."""
-        return self._lines.is_raw_mode if self._lines.is_used else self._process.is_raw_mode()
+    def _is_interactive(self, has_written: bool) -> bool:
+        """Whether the running program waits for the user.
+
+        It sets the terminal to raw mode when it writes something; a prompt that uses LineService reports
+        that of its commands. Or it has been silent for a while, and waits for a line.
+        """
+        if self._lines.is_used:
+            is_raw_mode = self._lines.is_raw_mode
+        else:
+            is_raw_mode = has_written and self._process.is_raw_mode()
+        return is_raw_mode or (self._time_slices.is_long and self._process.waits_for_input())
 
     def _pass_on(self) -> None:
         if self._ours.was_resized:

@@ -12,6 +12,7 @@ from .options import (
     Jobs,
     Json,
     NoCache,
+    Traps,
     WireOption,
     choice_option,
     folder_option,
@@ -80,6 +81,7 @@ def run_test(
     ] = 4,
     seeds: Annotated[int, number_option("Repeat the test with this many seeds.", min=1)] = 1,
     wire: WireOption = "mtu",
+    traps: Traps = None,
     jobs: Jobs = None,
     output: Annotated[
         Path | None,
@@ -107,7 +109,7 @@ def run_test(
 
     Pings run alone for 5 s, under load, and alone again. The command prints a table, and draws
     throughput and pings over time and the pings' distribution. Give an option several values to
-    compare them. Runs are cached; see docs/tests.md.
+    compare them. Runs are cached; see wanlab docs tests.
 
     Exit status: 0, or 1 if a run failed.
     """

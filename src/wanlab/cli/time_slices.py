@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SHORT_NS = 10_000_000
 MAX_NS = 100_000_000_000
+LONG_NS = 300_000_000
 # How long we wait for input, while nothing happens in the machine, before more time passes there.
 LISTEN_REAL_S = 0.001
 
@@ -33,3 +34,8 @@ class TimeSlices:
     @property
     def is_idle(self) -> bool:
         return self.length_ns > SHORT_NS
+
+    @property
+    def is_long(self) -> bool:
+        """Whether nothing has happened for so long that a program may be waiting for the user."""
+        return self.length_ns >= LONG_NS

@@ -7,6 +7,7 @@ from pathlib import Path
 from wanlab import Topology, load, save, shapes
 from wanlab.errors import WanlabError
 from wanlab.plan import plan_script
+from wanlab.shared_folder import file_error, write_output
 from wanlab.topology.file_names import FOREIGN, GNS3
 from wanlab.topology.files import FORMATS
 
@@ -35,9 +36,9 @@ def write(text: str, wire: str, path: Path) -> None:
         return
     content = script(text, wire)
     try:
-        path.write_text(content, encoding="utf-8", newline="\n")
+        write_output(path, content)
     except OSError as error:
-        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+        raise file_error("write", path, error) from None
 
 
 def one_of(option: str, value: str, known: tuple[str, ...]) -> str:

@@ -70,6 +70,11 @@ def chosen(folder: str | None) -> VirtualEnvironment | None:
     return None
 
 
+def own_programs() -> list[str]:
+    """Return the folder with the programs of the environment that wanlab runs in, if it runs in one."""
+    return [f"{sys.prefix}/bin"] if sys.prefix != sys.base_prefix else []
+
+
 def _problem(environment: VirtualEnvironment) -> str:
     if not (environment.folder / "pyvenv.cfg").is_file() or not Path(environment.python).exists():
         return "this is not a virtual environment"

@@ -1,14 +1,16 @@
 """Terminal windows on the user's desktop, each with a program of the machine in it: `xterm h1`.
 
 A program in the machine sends the request {"do": "terminal", "title", "command", "folder", "term"}.
-The answer is {"opened": true} or {"error"}. The window closes when the connection ends, and vice versa.
-While a window is open, time passes at the pace of the real clock.
+The answer is {"opened": true} when the window shows its relay, or {"error"} if it ends before that.
+The window closes when the connection ends, and vice versa. While a window is open, time passes at the
+pace of the real clock.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import shutil
 import signal
@@ -20,7 +22,9 @@ from pathlib import Path
 from typing import cast
 
 from wanlab import Network, Process
+from wanlab.errors import CommandError
 from wanlab.network import Connection
+from wanlab.parent_death import ending_with_us
 from wanlab.temporary import TemporaryFolder
 
 from .display import has_display
@@ -29,6 +33,8 @@ CHUNK = 65536
 GRACE_REAL_S = 1.0
 RELAY = Path(__file__).with_name("relay.py")
 SIZE = b"s"
+MAX_WINDOWS = 200
+"""A program inside could otherwise fill the desktop."""
 NO_TERMINAL = "windows can be opened only if wanlab was started in a terminal"
 HEADER_BYTES = 5  # the kind of message, and four bytes
 
@@ -69,6 +75,8 @@ class Windows:
     def _on_request(self, connection: Connection) -> None:
         request = connection.request
         problem = _problem(str(request["term"]))
+        if len(self._open) >= MAX_WINDOWS:
+            problem = f"{MAX_WINDOWS} windows are open already"
         if problem:
             connection.answer({"error": problem})
             return
@@ -76,8 +84,6 @@ class Windows:
             self._open.append(TerminalWindow(connection))
         except OSError as error:  # such as a script whose interpreter is missing
             connection.answer({"error": str(error)})
-            return
-        connection.send(json.dumps({"opened": True}).encode() + b"\n")
 
 
 def refuse(network: Network) -> None:
@@ -92,14 +98,21 @@ def refuse(network: Network) -> None:
 def _problem(term: str) -> str:
     if not has_display():
         return "there is no display ($DISPLAY is not set)"
-    program = _command(term, "")[0]
+    program = _program(term)
     return "" if shutil.which(program) else f"the program {program} is not installed"
 
 
+def _program(term: str) -> str:
+    return "gnome-terminal" if term == "gterm" else "xterm"
+
+
 def _command(term: str, title: str) -> list[str]:
+    name = _program(term)
+    # By its path: if the program cannot be executed, execvp(3) would try others of that name.
+    program = shutil.which(name) or name
     if term == "gterm":
-        return ["gnome-terminal", "--wait", "--title", title, "--"]
-    return ["xterm", "-T", title, "-e"]
+        return [program, "--wait", "--title", title, "--"]
+    return [program, "-T", title, "-e"]
 
 
 class TerminalWindow:
@@ -108,33 +121,49 @@ class TerminalWindow:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._request = connection.request
-        self._folder = TemporaryFolder("window")
-        address = f"{self._folder.path}/socket"
-        self.end = socket.socket(socket.AF_UNIX)
-        self.end.bind(address)
-        self.end.listen(1)
         self._is_connected = False
         self._received = bytearray()
         self._process: Process | None = None
-        relay = [sys.executable, "-I", "-S", str(RELAY), address]
+        self._has_failed = False
+        """Whether the program could not be started."""
+        self._folder = TemporaryFolder("window")
+        self._errors = self._folder.path / "errors"
+        self.end = socket.socket(socket.AF_UNIX)
         try:
-            self._window = subprocess.Popen(
+            self._window, self._handle = self._open_window()
+        except BaseException:
+            self.end.close()
+            self._folder.remove()
+            raise
+
+    def _open_window(self) -> tuple[subprocess.Popen[bytes], int]:
+        """Start the window's program, whose relay will connect to `end`; return it and its pidfd."""
+        address = f"{self._folder.path}/socket"
+        self.end.bind(address)
+        self.end.listen(1)
+        relay = [sys.executable, "-I", "-S", str(RELAY), address]
+        with self._errors.open("wb") as errors:
+            window = subprocess.Popen(
                 [*_command(str(self._request["term"]), str(self._request["title"])), *relay],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=errors,
                 start_new_session=True,
+                preexec_fn=ending_with_us(),
             )
+        try:
+            return window, os.pidfd_open(window.pid)
         except OSError:
-            self.end.close()
-            self._folder.remove()
+            window.kill()
+            window.wait()
             raise
 
     @property
     def has_ended(self) -> bool:
         return (
-            self._connection.is_over
-            or self._window.poll() is not None
+            self._has_failed
+            or self._connection.is_over
+            or self._has_window_ended(0)
             or (self._process is not None and not self._process.is_running)
         )
 
@@ -147,6 +176,7 @@ class TerminalWindow:
                 listening, self.end = self.end, self.end.accept()[0]
                 listening.close()
                 self._is_connected = True
+                self._connection.send(json.dumps({"opened": True}).encode() + b"\n")
                 continue
             try:
                 data = self.end.recv(CHUNK)
@@ -179,13 +209,16 @@ class TerminalWindow:
         if self._process is not None:
             self._process.resize(rows, columns)
             return
-        self._process = network.root.start(
-            [str(word) for word in cast("list[object]", self._request["command"])],
-            terminal=(rows, columns),
-            on_output=self._show,
-            environment={"TERM": "xterm-256color"},
-            folder=str(self._request["folder"]),
-        )
+        try:
+            self._process = network.root.start(
+                [str(word) for word in cast("list[object]", self._request["command"])],
+                terminal=(rows, columns),
+                on_output=self._show,
+                environment={"TERM": "xterm-256color"},
+                folder=str(self._request["folder"]),
+            )
+        except CommandError:  # there is no such program or folder
+            self._has_failed = True
 
     def _show(self, data: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -197,11 +230,30 @@ class TerminalWindow:
             with contextlib.suppress(Exception):
                 self._process.signal(signal.SIGHUP)
         # The relay has ended, so the window should close by itself.
-        for action in (self._window.terminate, self._window.kill, lambda: None):
-            try:
-                self._window.wait(GRACE_REAL_S)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._has_window_ended(GRACE_REAL_S):
                 break
-            except subprocess.TimeoutExpired:
-                action()
-        self._connection.end()
+            self._signal_group(number)
+        self._signal_group(signal.SIGKILL)  # what the window's program has left running
+        self._window.wait()
+        os.close(self._handle)
+        if self._is_connected:
+            self._connection.end()
+        else:
+            self._connection.answer({"error": self._reason()})
         self._folder.remove()
+
+    def _has_window_ended(self, within_real_s: float) -> bool:
+        """Whether the window's program has ended. It is not reaped, so its id names its group."""
+        return bool(select.select([self._handle], [], [], within_real_s)[0])
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._window.pid, number)
+
+    def _reason(self) -> str:
+        """Return why the window was not opened: the last words of its program."""
+        lines = self._errors.read_text(encoding="utf-8", errors="replace").split("\n")
+        words = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        program = _program(str(self._request["term"]))
+        return words or f"{program} ended with status {self._window.returncode}"

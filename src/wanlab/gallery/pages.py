@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from wanlab.shared_folder import output_folder
 from wanlab.text_table import markdown, markdown_row
 
 from .cost import estimated_full_s
@@ -33,7 +34,7 @@ HEADS = (
     "quick",
     "full",
 )
-DOCS = UNITS.parents[3] / "docs" / "gallery"
+DOCS = UNITS.parents[3] / "docs" / "evidence" / "gallery"
 """The folder of the pages that belong to a checkout."""
 INTRODUCTION = """\
 # The gallery: published figures, run again
@@ -64,8 +65,7 @@ The table shows the first prediction of each figure, measured with the quick des
 how many of its predictions hold. *quick* and *full* are the processor times of the two designs; on
 two idle cores, a design takes half that real time. If a full design was run, its time is *measured*
 and its verdict stands beside the time. (The time is missing if some of the runs came from the
-cache.) Otherwise the time is *estimated* from that of the quick design, in proportion to the number
-of runs, their network time and their rate.
+cache.) Otherwise the time is *estimated*: scaled up from the quick design.
 
 {table}
 
@@ -81,8 +81,9 @@ folder holds
   change the band;
 * `page.md`: what the publication claims, and how the experiment tests it.
 
-The pages in `docs/gallery` of a checkout are written by `wanlab reproduce run all --output
-docs/gallery` (with `--full` for the full designs) and then `wanlab reproduce report docs/gallery`.
+The pages in `docs/evidence/gallery` of a checkout are written by `wanlab reproduce run all --output
+docs/evidence/gallery` (with `--full` for the full designs) and then `wanlab reproduce report
+docs/evidence/gallery`.
 """
 CAPTION = (
     "Dots: means over the seeds. Shaded areas and error bars: their 95 % confidence intervals. On a"
@@ -118,13 +119,12 @@ def write_pages(folder: Path, units: Sequence[GalleryUnit], *, index: bool = Tru
     quick, full = measured_units(folder, units), measured_units(folder, units, FULL)
     for unit in units:
         if measurement := quick.get(unit.name) or full.get(unit.name):
-            page = folder / f"{unit.name}.md"
             text = unit_page(unit, measurement, full.get(unit.name), folder=folder)
-            page.write_text(text, encoding="utf-8")
-            plot.save(draw(unit, measurement), page.with_suffix(".svg"))
+            output_folder(folder).write(f"{unit.name}.md", text.encode())
+            plot.save(draw(unit, measurement), folder / f"{unit.name}.svg")
     if index:
         text = index_page(units, quick, full, folder=folder)
-        (folder / INDEX).write_text(text, encoding="utf-8")
+        output_folder(folder).write(INDEX, text.encode())
 
 
 def index_page(
@@ -133,8 +133,8 @@ def index_page(
     """Return the page with the table of all units, whose links work in this folder."""
     page = INTRODUCTION.format(
         units=_link("src/wanlab/gallery/units", UNITS, folder),
-        records=_link("the records", DOCS.parent / "record.md", folder),
-        sweeps=_link("sweeps", DOCS.parent / "sweeps.md", folder),
+        records=_link("the records", DOCS.parents[1] / "reference" / "record.md", folder),
+        sweeps=_link("sweeps", DOCS.parents[1] / "how-to" / "sweeps.md", folder),
         table="\n".join(_index_table(units, quick, full)),
     )
     return wrapped(page)

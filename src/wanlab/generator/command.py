@@ -245,9 +245,9 @@ def _print_transfers(
     completed = [transfer for transfer in transfers if not transfer.error]
     total = sum(transfer.received_bytes for transfer in completed)
     last_ns = max((transfer.end_ns for transfer in completed), default=0)
-    goodput_bps = total * 8e9 / last_ns if last_ns else 0.0
-    if report["kind"] in ("bulk", "onoff"):  # all begin at once
-        goodput_bps = sum(transfer.goodput_bps for transfer in completed)
+    counted = sum(transfer.counted_bytes for transfer in completed)
+    counted_ns = max((transfer.counted_until_ns for transfer in completed), default=0)
+    goodput_bps = counted * 8e9 / counted_ns if counted_ns else 0.0
     if "json" in options:
         report |= {"seconds": last_ns / 1e9, "bytes": total, "goodput_bps": goodput_bps}
         report |= _completion_times(completed)

@@ -37,9 +37,14 @@ minimum, mean and maximum delay, highest number, jitter in ns."""
 
 # From asm-generic/socket.h and linux/tcp.h; the module `socket`, which has them, takes long to load.
 SOL_SOCKET, SO_REUSEADDR, SO_RCVBUF, SO_MAX_PACING_RATE = 1, 2, 8, 47
-SO_RCVTIMEO, SO_SNDTIMEO = 20, 21
-IPPROTO_TCP, TCP_NODELAY, TCP_CONGESTION, TCP_NOTSENT_LOWAT = 6, 1, 13, 25
+SO_RCVTIMEO = 20
+IPPROTO_TCP, TCP_NODELAY, TCP_INFO, TCP_CONGESTION, TCP_NOTSENT_LOWAT = 6, 1, 11, 13, 25
 MSG_TRUNC, MSG_WAITALL = 0x20, 0x100
+
+# In struct tcp_info of linux/tcp.h.
+SEND_MSS, SEND_MSS_AT = struct.Struct("@I"), 16
+DELIVERY_RATE, DELIVERY_RATE_AT = struct.Struct("@Q"), 160
+TCP_INFO_BYTES = 168
 
 UNLIMITED = 1 << 62
 STACK_BYTES = 256 << 10
@@ -100,6 +105,27 @@ def send_bytes(connection: Socket, count: int) -> int:
         if sent < sum(map(len, pieces)):
             break
     return count - left
+
+
+def send_until(connection: Socket, end_ns: int, paced_bytes_ps: int, max_unsent: int) -> None:
+    """Send as fast as TCP lets us until `end_ns`; what is unsent then is sent later.
+
+    So no more than a millisecond's worth is buffered, at most `max_unsent` bytes, at least a packet.
+    `paced_bytes_ps` is the rate to which the sender is paced, or 0.
+    """
+    while (left_ns := end_ns - now_ns()) > 0:
+        info = connection.getsockopt(IPPROTO_TCP, TCP_INFO, TCP_INFO_BYTES)
+        (packet_bytes,) = SEND_MSS.unpack_from(info, SEND_MSS_AT)
+        (delivered_bytes_ps,) = DELIVERY_RATE.unpack_from(info, DELIVERY_RATE_AT)
+        packets = min(max_unsent, (paced_bytes_ps or delivered_bytes_ps) // 1000) // packet_bytes
+        unsent = packet_bytes * max(1, packets)
+        connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsent if packets > 1 else 1)
+        connection.settimeout(left_ns / 1e9)
+        try:
+            connection.send(PIECE[:unsent])
+        except (TimeoutError, BrokenPipeError, ConnectionResetError):
+            break
+    connection.settimeout(None)
 
 
 def discard(connection: Socket, count: int) -> int:

@@ -19,7 +19,6 @@ from .messages import (
     REQUESTS,
     SENT,
     SO_MAX_PACING_RATE,
-    SO_SNDTIMEO,
     SOL_SOCKET,
     STACK_BYTES,
     STREAM,
@@ -33,9 +32,9 @@ from .messages import (
     now_ns,
     receive,
     send_bytes,
+    send_until,
     set_congestion,
     sleep_until,
-    timeval,
 )
 from .sizes import Sizes, exponential
 
@@ -57,10 +56,19 @@ class Transfer:
         """The intended size; 0 if the transfer ends at a time."""
         self.received_bytes = 0
         """The number of bytes that have arrived; 0 until the transfer ends."""
-        self.goodput_bps = 0.0
+        self.counted_bytes, self.counted_until_ns = 0, 0
+        """The bytes that arrived until this time: the end of the sending time, or of the transfer."""
+        self.error = ""
+
+    @property
+    def goodput_bps(self) -> float:
         """The rate of the data that arrived during the sending time; data in flight at its end does
         not count."""
-        self.error = ""
+        return self.counted_bytes * 8e9 / max(1, self.counted_until_ns - self.start_ns)
+
+    def count_all(self) -> None:
+        """Count everything that has arrived."""
+        self.counted_bytes, self.counted_until_ns = self.received_bytes, self.end_ns
 
 
 class Sender:
@@ -118,13 +126,10 @@ class Sender:
 
         def send(transfer: Transfer) -> None:
             with self._connection(STREAM, 0, self._began_ns + until_ns) as connection:
-                connection.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES)
                 for begin_ns, end_ns in periods[transfer.number]:
                     sleep_until(self._began_ns + begin_ns)
-                    left_ns = min(end_ns, until_ns) - self._elapsed_ns()
-                    if left_ns > 0:
-                        connection.setsockopt(SOL_SOCKET, SO_SNDTIMEO, timeval(left_ns))
-                        send_bytes(connection, UNLIMITED)
+                    stop_ns = self._began_ns + min(end_ns, until_ns)
+                    send_until(connection, stop_ns, self._pacing_bytes_ps, UNSENT_BYTES)
                 self._send_stream(connection, transfer, 0)
 
         self._begin((send, transfer) for transfer in transfers)
@@ -175,9 +180,7 @@ class Sender:
                     send_bytes(connection, request_bytes - REQUEST.size)
                     transfer.received_bytes = discard(connection, size)
                     transfer.end_ns = self._elapsed_ns()
-                    transfer.goodput_bps = (
-                        transfer.received_bytes * 8e9 / max(1, transfer.end_ns - transfer.start_ns)
-                    )
+                    transfer.count_all()
                     transfers.append(transfer)
                     if transfer.received_bytes < size:
                         transfer.error = CLOSED_BY_SERVER
@@ -261,10 +264,9 @@ class Sender:
             raise ConnectionResetError(0, CLOSED_BY_SERVER)
         transfer.received_bytes, last_ns, early, early_ns = REPORT.unpack(report)
         transfer.end_ns = last_ns - self._began_ns
-        until_ns = early_ns - self._began_ns if early else transfer.end_ns
-        transfer.goodput_bps = (
-            (early or transfer.received_bytes) * 8e9 / max(1, until_ns - transfer.start_ns)
-        )
+        transfer.counted_bytes, transfer.counted_until_ns = early, early_ns - self._began_ns
+        if transfer.size_bytes:
+            transfer.count_all()
 
     def _elapsed_ns(self) -> int:
         return now_ns() - self._began_ns

@@ -2,8 +2,8 @@
 
 Units            catalog, unit, unit_file, sources, durations, student_files
 Performing them  runner, lab_network, shell, prompt, canvas, step_samples
-Comparing        outcome, grade, check_selftest
-Runs             unit_run, results_folder, report, table, page, pictures, summary, unit_process
+Comparing        outcome, grade, checking, check_selftest
+Runs             unit_run, series, report, table, page, pictures, summary
 
 `scripts` are the programs that the manual has students type: plot_iperf.sh, plot_q.sh, ...
 """

@@ -17,8 +17,10 @@ from dataclasses import replace
 from ipaddress import IPv4Interface
 from pathlib import Path
 
-from wanlab import Host, Switch, Topology, link, load, save
+from wanlab import Host, Switch, Topology, link, load
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.shared_folder import SharedFolder, file_error
+from wanlab.topology.files import file_content, load_content
 
 DEFAULT_BASE = "10.0.0.0/8"
 START_CLI = "startCLI"
@@ -33,8 +35,12 @@ class Canvas:
     It begins with the unit's own topology, so that steps which only run it need not open it.
     """
 
-    def __init__(self, topology: Path) -> None:
+    def __init__(
+        self, topology: Path, check: Callable[[Topology], None] = lambda topology: None
+    ) -> None:
+        """Begin with the topology in a file. `check` raises WanlabError for one that is not allowed."""
         self._default = topology
+        self._check = check
         self._drawn: Topology | None = None
 
     @property
@@ -46,22 +52,37 @@ class Canvas:
     def _shown(self) -> Topology:
         return load(self._default) if self._drawn is None else self._drawn
 
-    def perform(self, word: str, argument: object, path_of: Callable[[str], Path]) -> None:
-        """Perform one action of a step; `path_of` returns the path of a file that the step names."""
+    def perform(self, word: str, argument: object, home: SharedFolder) -> None:
+        """Perform one action of a step. A file that it names is in `home`."""
+        if word == "save":
+            self.save(home, str(argument))
+            return
         if word == "new":
-            self._drawn = Topology()
+            drawn = Topology()
         elif word == "open":
-            self._drawn = load(path_of(str(argument)))
-        elif word == "save":
-            self.save(path_of(str(argument)))
+            drawn = _opened(home, str(argument))
         elif word == "draw":
-            self._drawn = change_topology(self._drawn or Topology(), word, argument)
+            drawn = change_topology(self._drawn or Topology(), word, argument)
         else:
-            self._drawn = change_topology(self._shown, word, argument)
+            drawn = change_topology(self._shown, word, argument)
+        self._check(drawn)
+        self._drawn = drawn
 
-    def save(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        save(self._shown, file)
+    def save(self, home: SharedFolder, name: str) -> None:
+        """Write the drawing to a file."""
+        path = home.path / name
+        try:
+            home.write(name, file_content(self._shown, path))
+        except OSError as error:
+            raise file_error("write", path, error) from None
+
+
+def _opened(home: SharedFolder, name: str) -> Topology:
+    path = home.path / name
+    try:
+        return load_content(home.read(name), path)
+    except OSError as error:
+        raise file_error("read", path, error) from None
 
 
 def change_topology(topology: Topology, word: str, argument: object) -> Topology:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,12 +12,41 @@ from wanlab.errors import WanlabError, did_you_mean
 from .unit import KINDS, Unit
 from .unit_file import read
 
+ALL = "all"
 COURSE = Path(__file__).parent / "units"
 FOLDERS = {"lab": "lab{:02}", "exercise": "exercise{}", "problem": "problem{}"}
 ORDER = (
-    *("1", "ex1", "2", "3", "4", "5", "ex2", "prob1", "6", "7", "8", "ex3", "ex4", "9", "ex5"),
-    *("prob2", "10", "ex6", "prob3", "11", "12", "ex7", "13", "14", "ex8", "15", "16", "17", "18"),
-    *("19", "20"),
+    "1",
+    "ex1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "ex2",
+    "prob1",
+    "6",
+    "7",
+    "8",
+    "ex3",
+    "ex4",
+    "9",
+    "ex5",
+    "prob2",
+    "10",
+    "ex6",
+    "prob3",
+    "11",
+    "12",
+    "ex7",
+    "13",
+    "14",
+    "ex8",
+    "15",
+    "16",
+    "17",
+    "18",
+    "19",
+    "20",
 )
 _KIND_OF_PREFIX = {prefix: kind for kind, prefix in KINDS.items()}
 
@@ -59,6 +88,14 @@ def find(name: str, course: Path | None = None) -> Unit:
     if not (folder / "lab.yaml").is_file():
         raise WanlabError(f"there is no unit {name} here", did_you_mean(name, names()))
     return _read(folder)
+
+
+def expanded(chosen: Sequence[str]) -> list[str]:
+    """Return these names of units, each once; ALL stands for the whole course."""
+    for name in chosen:
+        if name != ALL:
+            find(name)
+    return [*names()] if ALL in chosen else [*dict.fromkeys(chosen)]
 
 
 def _find_in(name: str, course: Path) -> Unit:

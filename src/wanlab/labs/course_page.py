@@ -1,4 +1,4 @@
-"""Write docs/course.md: the table of units, the skipped steps, and every number beside the manual's."""
+"""Write docs/evidence/course.md: the units, the skipped steps, and every number beside the manual's."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wanlab.text_table import markdown
 
+from .agreement import COMPARED, CONTRADICTS, HOLDS, SAME, TOLERANCE, UNKNOWN, WITHIN
 from .distribution import (
-    BAND_ONLY,
     CONSTANT,
-    NEAR,
+    INSIDE,
     OUTSIDE,
-    WITHIN,
     Key,
     NumberDistribution,
     UnitDistribution,
     figures,
-    range_name,
 )
-from .outcome import TEXT, readable
-from .report import REPRODUCED, FigureReport, UnitReport
+from .outcome import TEXT, ratio_text, readable
+from .report import FigureReport, UnitReport
 from .summary import HEADS, SummaryRow, cells, totals
 
 WIDTH = 100
-VERDICTS = (CONSTANT, WITHIN, BAND_ONLY, OUTSIDE)
-DISTRIBUTIONS = "docs/distributions"
-COMMAND = f"wanlab lab run all --table docs/course.md --distributions {DISTRIBUTIONS}"
+VERDICTS = (CONSTANT, INSIDE, OUTSIDE)
+DISTRIBUTIONS = "docs/evidence/distributions"
+COMMAND = f"wanlab lab run all --table docs/evidence/course.md --distributions {DISTRIBUTIONS}"
 Distributions = Mapping[str, UnitDistribution]
 
 
@@ -59,7 +57,7 @@ def page(
         "",
         "## Numbers",
         "",
-        *_columns(bool(distributions)),
+        *_columns(),
     ]
     for name, report in reports.items():
         lines += _numbers(report, distributions.get(name), seed_reasons.get(name, ""))
@@ -69,6 +67,7 @@ def page(
 def _introduction(rows: Sequence[SummaryRow], conditions: str) -> Iterator[str]:
     """Yield the first paragraphs: the sums, and the meaning of the statuses."""
     whole = totals(rows)
+    kinds = whole["kinds"]
     yield from (
         _filled(
             "wanlab's course follows a lab manual whose numbers were measured with Mininet. This page "
@@ -78,44 +77,42 @@ def _introduction(rows: Sequence[SummaryRow], conditions: str) -> Iterator[str]:
         "",
         _filled(
             f"{whole['performed']} of {whole['steps']} steps were performed, and "
-            f"{whole['checks_passed']} of {whole['checks']} checks passed. Of the manual's "
-            f"{_count(rows)} numbers and texts, {whole['reproduced']} are reproduced, "
-            f"{whole['explained']} explained and {whole['open']} open:"
+            f"{whole['checks_passed']} of {whole['checks']} checks passed. The manual prints "
+            f"{sum(kinds[status] for status in COMPARED)} numbers that wanlab can be compared with:"
         ),
         "",
         _item(
-            "*Reproduced*: wanlab's number is within the band that agrees with the manual. The unit's "
-            "`lab.yaml` states each band, with a reason."
+            f"*{WITHIN}* ({kinds[WITHIN]}): the manual's number is at most {TOLERANCE * 100:g} % from "
+            "ours, or in the range over our seeds. Two times that are both at most 0.1 ms are equal. "
+            "There is no other rule for rare events: a count of retransmissions is compared like any "
+            "number, because they come in bursts."
         ),
         _item(
-            "*Explained*: the number is outside its band or was not measured, and `lab.yaml` says why."
+            f"*{SAME}* ({kinds[SAME]}): another number, for a stated cause. What the lesson teaches "
+            "with it is so here, too, and that is what the check tests: our number is in the band "
+            "of the unit's `lab.yaml`."
         ),
         _item(
-            "*Open*: the number is outside its band or was not measured, without an explanation."
+            f"*{CONTRADICTS}* ({kinds[CONTRADICTS]}): our number is outside that band, so the number, "
+            "or what the lesson says about it, is not so here. The cause is stated."
         ),
+        _item(f"*{UNKNOWN}* ({kinds[UNKNOWN]}): another number, and we do not know why."),
         "",
-        "Texts that appear as expected are counted but not listed.",
+        _filled(
+            f"In {kinds[HOLDS]} more places, the manual gives a text, words or no number at all, and "
+            f"what it says or what wanlab predicts is so (*{HOLDS}*). Texts are counted but not listed."
+        ),
     )
 
 
-def _columns(has_distributions: bool) -> Iterator[str]:
+def _columns() -> Iterator[str]:
     """Yield the paragraphs that explain the columns of the units' tables."""
     yield _filled(
-        "In these tables, *manual* is the number as the manual prints it, *ours* is wanlab's, and "
-        "*band* is the range that counts as reproduced."
+        "In these tables, *manual* is the number as the manual prints it, *ours* is wanlab's, *ratio* "
+        "is ours as a multiple of the manual's, and *over seeds* is the range from our lowest to our "
+        "highest value, if the unit was run with many seeds. *Cause* is the number of a sentence below "
+        "the table."
     )
-    if has_distributions:
-        yield ""
-        yield _filled(
-            "A unit that was run with many seeds has three more columns: the central 95 % of the values "
-            "(the whole range, if there are fewer than 40 seeds), the verdict, and the percentage of "
-            "seeds that gave less than the manual's number."
-        )
-
-
-def _count(rows: Sequence[SummaryRow]) -> int:
-    whole = totals(rows)
-    return sum(number or 0 for number in (whole["reproduced"], whole["explained"], whole["open"]))
 
 
 def _skipped(report: UnitReport) -> Iterator[str]:
@@ -143,10 +140,6 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         shown = map(str, counts.values())
         runs, kernel = distributions[name].runs, distributions[name].kernel
         table.append((reports[name]["heading"], str(runs), kernel, str(len(numbers)), *shown))
-    all_numbers = [number for numbers in known.values() for number, _ in numbers]
-    sums = _count_verdicts(all_numbers)
-    beyond_band = sum(each.verdict == CONSTANT and not each.includes_manual for each in all_numbers)
-    near = sum(each.verdict == BAND_ONLY and each.is_near for each in all_numbers)
     yield from (
         "",
         "## With many seeds",
@@ -154,64 +147,19 @@ def _many_seeds(reports: Mapping[str, UnitReport], distributions: Distributions)
         _filled(
             "A run with one seed shows one of many possible outcomes, as each run in the manual did. To "
             "see how typical the manual's numbers are, these units were run with several seeds (`wanlab "
-            f"lab run UNIT --seeds NUMBER`; all values are in `{DISTRIBUTIONS}`). The table counts the "
-            "numbers by verdict:"
-        ),
-        "",
-        *_verdicts(sums, beyond_band, near),
-        "",
-        _filled(
-            "With fewer than 40 seeds, the range from the lowest to the highest value replaces the "
-            "central 95 %. With few seeds, this range is too narrow, so *outside* and *band only* occur "
-            "too often."
+            f"lab run UNIT --seeds NUMBER`; all values are in `{DISTRIBUTIONS}`). A number is "
+            f"*{CONSTANT}* if every seed gives the same value. Otherwise, the manual's number is "
+            f"*{INSIDE}* or *{OUTSIDE}* the range from the lowest to the highest value."
         ),
         "",
         *_table(("unit", "seeds", "kernel", "numbers", *VERDICTS), table),
     )
-    outside = [line for name, numbers in known.items() for line in _outside(reports[name], numbers)]
-    if outside:
-        yield from (
-            "",
-            "The numbers that are *outside* (the units' sections give the reasons):",
-            "",
-        )
-        yield from outside
 
 
 def _count_verdicts(numbers: Iterable[NumberDistribution]) -> Mapping[str, int]:
     """Return how many numbers have each of the VERDICTS, in their order."""
     counts = Counter(number.verdict for number in numbers)
     return {verdict: counts[verdict] for verdict in VERDICTS}
-
-
-def _verdicts(sums: Mapping[str, int], beyond_band: int, near: int) -> Iterator[str]:
-    """Yield an item for each verdict, with its count and its meaning.
-
-    `beyond_band` counts the CONSTANT numbers outside the manual's band, `near` the BAND_ONLY ones for
-    which the manual's number is near.
-    """
-    varying = sum(sums.values()) - sums[CONSTANT]
-    yield from (
-        _item(
-            f"*{CONSTANT}* ({sums[CONSTANT]} of {sum(sums.values())} numbers): every seed gives the "
-            f"same value. {beyond_band} of these values {'is' if beyond_band == 1 else 'are'} outside "
-            "the manual's band; the units' sections below say why."
-        ),
-        _item(
-            f"*{WITHIN}* ({sums[WITHIN]} of the {varying} others): the manual's number is within the "
-            "central 95 % of the seeds' values."
-        ),
-        _item(
-            f"*{BAND_ONLY}* ({sums[BAND_ONLY]}): the manual's number is not within the central 95 %, or "
-            "the manual gives no single number, but its band overlaps the central 95 %. For "
-            f"{near} of these, the manual's number is less than {NEAR * 100:g} % away: wanlab's values "
-            "vary so little that a small difference is enough."
-        ),
-        _item(
-            f"*{OUTSIDE}* ({sums[OUTSIDE]}): the manual's band does not overlap the central 95 %. "
-            "Chance alone does not explain the difference."
-        ),
-    )
 
 
 def _distributed(
@@ -222,29 +170,13 @@ def _distributed(
     return [(number, figure) for number, figure in pairs if number is not None]
 
 
-def _outside(
-    report: UnitReport, numbers: Sequence[tuple[NumberDistribution, FigureReport]]
-) -> Iterator[str]:
-    """Yield an item for each number that is outside."""
-    for number, _ in numbers:
-        if number.verdict == OUTSIDE:
-            where = f"{report['heading']}, step {number.step}, {number.what}"
-            yield _item(f"{_cell(where)}: wanlab's values are {number.side} the manual's band.")
-
-
-def _seed_cells(number: NumberDistribution | None) -> tuple[str, ...]:
-    """Return the range of a number, its verdict, and how many seeds are below the manual's number."""
+def _range(number: NumberDistribution | None, figure: FigureReport) -> str:
+    """Return the range over seeds, with their number."""
     if number is None:
-        return "", "", ""
-    if number.verdict == CONSTANT:
-        return "", CONSTANT, ""
-    low, high = map(readable, number.central)
-    place = number.place_of_manual
-    return (
-        low if low == high else f"{low} to {high}",
-        number.verdict,
-        "" if place is None else f"{place:.0%}",
-    )
+        return "{} to {}".format(*map(readable, figure["seeds"])) if figure["seeds"] else ""
+    low, high = map(readable, number.range)
+    values = low if number.verdict == CONSTANT else f"{low} to {high}"
+    return f"{values} ({len(number.values)})"
 
 
 # -- one unit -------------------------------------------------------------------------------------
@@ -254,34 +186,36 @@ def _numbers(report: UnitReport, known: UnitDistribution | None, seed_reason: st
     shown = [
         (key, figure)
         for key, figure in figures(report)
-        if figure["status"] != REPRODUCED or not figure["what"].startswith(TEXT)
+        if figure["status"] != HOLDS or not figure["what"].startswith(TEXT)
     ]
     if not shown:
         return
     yield from ("", f"### {report['heading']}", "")
     if seed_reason:
         yield from (_filled(f"Seed {report['seed']}: {_one_line(seed_reason)}"), "")
-    heads = ["step", "what", "manual", "ours", "band", "status"]
-    if known is not None:
-        seeds = f"{range_name(known.runs)} of {known.runs} seeds"
-        heads += [seeds, "verdict", "seeds below the manual"]
-    yield from _table(heads, [_row(key, figure, known) for key, figure in shown])
-    explained = [(key[1], figure) for key, figure in shown if figure["status"] != REPRODUCED]
-    for reason in dict.fromkeys(figure["why"] for _, figure in explained):
-        names = [f"{f['what']} (step {n})" for n, f in explained if f["why"] == reason]
-        yield from ("", _item(f"**{'; '.join(map(_cell, names))}**: {_cell(reason)}"))
+    causes = [*dict.fromkeys(figure["cause"] for _, figure in shown if figure["cause"])]
+    heads = ("step", "what", "manual", "ours", "ratio", "over seeds", "kind", "cause")
+    yield from _table(heads, [_row(key, figure, known, causes) for key, figure in shown])
+    if causes:
+        yield ""
+    for number, cause in enumerate(causes, 1):
+        yield _filled(f"{number}. {_cell(cause)}", "   ")
 
 
-def _row(key: Key, figure: FigureReport, known: UnitDistribution | None) -> tuple[str, ...]:
-    row = (
+def _row(
+    key: Key, figure: FigureReport, known: UnitDistribution | None, causes: Sequence[str]
+) -> tuple[str, ...]:
+    number = known.find(key, figure) if known is not None else None
+    return (
         str(key[1]),
         figure["what"],
         figure["manual"],
         _ours(figure),
-        figure["band"],
+        ratio_text(figure["ratio"]),
+        _range(number, figure),
         figure["status"],
+        str(causes.index(figure["cause"]) + 1) if figure["cause"] else "",
     )
-    return row if known is None else (*row, *_seed_cells(known.find(key, figure)))
 
 
 def _ours(figure: FigureReport) -> str:

@@ -1,41 +1,34 @@
 """One unit with many seeds: the distribution of each number, and where the manual's number is in it.
 
-A run with one seed is one sample of each distribution. If the manual's band overlaps the central 95 %
-of the seeds' values, the manual's number is typical. Otherwise, chance does not explain the
-difference.
+A run with one seed is one sample of each distribution. If the manual's number is in the range over
+the seeds, chance may explain the difference.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from wanlab.errors import WanlabError
 from wanlab.text_table import aligned
 
+from .agreement import manual_range
 from .outcome import TEXT, readable
 from .report import FigureReport, UnitReport
 
 CENTRAL = 0.95
 TAIL = (1 - CENTRAL) / 2
-NEAR = 0.1
-CONSTANT, WITHIN, BAND_ONLY, OUTSIDE = "constant", "within", "band only", "outside"
-"""Where the manual's number is.
-
-CONSTANT: all seeds give one value. WITHIN: it is in the central 95 % of the seeds' values. BAND_ONLY:
-it is not, but its band overlaps them. OUTSIDE: its band does not overlap them either.
-"""
-# A remark in parentheses may follow: "20.5 (icmp_seq 3 is missing)".
-_NUMBER = re.compile(
-    r"(?:about |approximately |near |~)?"
-    r"(-?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e-?\d+)?)(?: \(.*\))?"
-)
+CONSTANT, INSIDE, OUTSIDE = "constant", "inside", "outside"
+"""CONSTANT: all seeds give one value. Otherwise, where the manual's number is: in the range from the
+lowest to the highest value, or not."""
+FIELDS = ("part", "step", "place", "what", "manual", "unit", "at_least", "at_most")
 Key = tuple[str, int, int]
 """The part of the unit (steps, solution), the step's number, and the index among its figures."""
 
@@ -50,6 +43,7 @@ class NumberDistribution:
     what: str
     manual: str
     unit: str
+    manual_range: tuple[float, float] | None
     at_least: float | None
     at_most: float | None
     values: tuple[float, ...]
@@ -78,19 +72,15 @@ class NumberDistribution:
         return sum(low <= value <= high for value in self.values) / len(self.values)
 
     @property
-    def includes_manual(self) -> bool:
-        """Whether the manual's band and the central 95 % of the seeds have values in common."""
-        low, high = self._band()
-        central_low, central_high = self.central
-        return low <= central_high and central_low <= high
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest value."""
+        return min(self.values), max(self.values)
 
     @property
     def manual_value(self) -> float | None:
-        """The manual's number in our unit; None if the manual has no number or another unit."""
-        match = _NUMBER.fullmatch(self.manual.strip())
-        value = float(match[1].replace(",", "")) if match else math.nan
-        low, high = self._band()
-        return value if low <= value <= high else None
+        """The manual's number; None if it prints none, or a range."""
+        low, high = self.manual_range or (math.nan, math.nan)
+        return low if low == high else None
 
     @property
     def place_of_manual(self) -> float | None:
@@ -104,26 +94,13 @@ class NumberDistribution:
 
     @property
     def verdict(self) -> str:
-        """CONSTANT, WITHIN, BAND_ONLY or OUTSIDE."""
-        if len(set(self.values)) == 1:
+        """CONSTANT, INSIDE or OUTSIDE; "" if the manual prints no number."""
+        low, high = self.range
+        if low == high:
             return CONSTANT
-        low, high = self.central
-        if (manual := self.manual_value) is not None and low <= manual <= high:
-            return WITHIN
-        return BAND_ONLY if self.includes_manual else OUTSIDE
-
-    @property
-    def is_near(self) -> bool:
-        """Whether the manual's number is at most NEAR beyond the central 95 % of the values."""
-        low, high = self.central
-        manual = self.manual_value
-        return manual is not None and low <= manual * (1 + NEAR) and manual * (1 - NEAR) <= high
-
-    @property
-    def side(self) -> str:
-        """Whether typical values are below or above the manual's band."""
-        is_below = self.at_least is not None and self.median < self.at_least
-        return "below" if is_below else "above"
+        if self.manual_range is None:
+            return ""
+        return INSIDE if low <= self.manual_range[1] and self.manual_range[0] <= high else OUTSIDE
 
     def _band(self) -> tuple[float, float]:
         low = -math.inf if self.at_least is None else self.at_least
@@ -135,8 +112,6 @@ class NumberDistribution:
             "median": self.median,
             "central": list(self.central),
             "share_in_band": self.share_in_band,
-            "includes_manual": self.includes_manual,
-            "manual_value": self.manual_value,
             "place_of_manual": self.place_of_manual,
             "verdict": self.verdict,
         }
@@ -166,6 +141,7 @@ class UnitDistribution:
                 return replace(
                     number,
                     manual=figure["manual"],
+                    manual_range=figure["manual_range"],
                     at_least=figure["at_least"],
                     at_most=figure["at_most"],
                 )
@@ -214,15 +190,9 @@ def read_all(folder: Path) -> dict[str, UnitDistribution]:
 
 
 def _read(path: Path) -> UnitDistribution:
-    fields = [*NumberDistribution.__dataclass_fields__]
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        numbers = tuple(
-            NumberDistribution(
-                **{**{name: row[name] for name in fields}, "values": tuple(row["values"])}
-            )
-            for row in data["numbers"]
-        )
+        numbers = tuple(map(_number, data["numbers"]))
         return UnitDistribution(
             unit=data["unit"],
             seeds=tuple(data["seeds"]),
@@ -237,6 +207,16 @@ def _read(path: Path) -> UnitDistribution:
         raise WanlabError(
             f"{path} has no distributions: {error}", "repeat it: wanlab lab run UNIT --seeds NUMBER"
         ) from None
+
+
+def _number(row: Mapping[str, Any]) -> NumberDistribution:
+    # Files that wanlab 0.2.0 has written have no range of the manual.
+    manual = row.get("manual_range") or manual_range(row["manual"])
+    return NumberDistribution(
+        **{name: row[name] for name in FIELDS},
+        manual_range=manual and (manual[0], manual[1]),
+        values=tuple(row["values"]),
+    )
 
 
 def distributions(reports: Sequence[UnitReport]) -> tuple[NumberDistribution, ...]:
@@ -254,6 +234,7 @@ def distributions(reports: Sequence[UnitReport]) -> tuple[NumberDistribution, ..
                 what=figure["what"],
                 manual=figure["manual"],
                 unit=figure["unit"],
+                manual_range=figure["manual_range"],
                 at_least=figure["at_least"],
                 at_most=figure["at_most"],
                 values=(),
@@ -276,16 +257,12 @@ def text(distribution: UnitDistribution, heading: str) -> str:
     heads = ("what", "manual", "median", range_name(distribution.runs), "in band", "manual's")
     rows = [heads, *(_cells(number) for number in numbers)]
     lines = [f"{heading}, {distribution.runs} seeds", "", *aligned(rows, "<>>>>>")]
-    typical = sum(number.includes_manual for number in numbers)
-    varying = [number for number in numbers if number.verdict != CONSTANT]
-    within = sum(number.verdict == WITHIN for number in varying)
+    counts = Counter(number.verdict for number in numbers)
     lines += [
         "",
-        f"the manual's band overlaps the central 95 % of the seeds for {typical} of {len(numbers)} "
-        "numbers",
-        f"{len(varying)} of them differ from seed to seed; of these, the manual's own number is within "
-        f"the central 95 % for {within}",
-        *_outside(numbers),
+        f"{len(numbers)} numbers: {counts[CONSTANT]} are the same with every seed; the manual's number "
+        f"is in the range from the lowest to the highest value for {counts[INSIDE]} of the others, and "
+        f"not in it for {counts[OUTSIDE]}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -303,10 +280,3 @@ def _cells(number: NumberDistribution) -> tuple[str, ...]:
         if place is None or number.verdict == CONSTANT
         else f"{number.verdict}, {place:.0%}",
     )
-
-
-def _outside(numbers: Sequence[NumberDistribution]) -> Iterator[str]:
-    for number in numbers:
-        if not number.includes_manual:
-            side = number.side
-            yield f"  step {number.step}, {number.what}: the central 95 % are {side} the manual's band"

@@ -17,15 +17,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from . import feedback
 from .feedback import StudentResult
 from .similar import Pair
-from .submissions import Student
+from .students import Student
 
 GRADES = (
-    *("student", "unit", "seed", "points", "of", "percent", "handed_in", "late", "missed"),
-    *("notes", "error"),
+    "student",
+    "unit",
+    "seed",
+    "points",
+    "of",
+    "percent",
+    "handed_in",
+    "late",
+    "missed",
+    "notes",
+    "error",
 )
 MOODLE = (
-    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
-    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
+    "Identifier",
+    "Full name",
+    "Email address",
+    "Status",
+    "Grade",
+    "Maximum Grade",
+    "Grade can be changed",
+    "Last modified (submission)",
+    "Last modified (grade)",
     "Feedback comments",
 )
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

@@ -1,4 +1,4 @@
-"""A hand-in: a student's work on a unit, packed into one file.
+"""A hand-in: a student's work on a unit, packed into one file. `hand_in_archive` reads it.
 
 prob1-seed4711.zip
   manifest.json       unit, seed, versions, when it was packed, and the SHA-256 of each file
@@ -10,26 +10,32 @@ prob1-seed4711.zip
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
+import os
 import platform
 import re
+import stat
 import time
 import zipfile
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wanlab import __version__
 from wanlab.errors import WanlabError
+from wanlab.input_file import read_input
 from wanlab.machine.embedded import find_image
+from wanlab.shared_folder import SharedFolder, file_error, write_output
 
 from .shell import plain
 from .unit import Unit
 
+SCRIPT = "script"
 TRANSCRIPTS = "transcripts"
 COMMANDS = "commands"
+PROMPT = "mininet"
+"""The transcript of the prompt."""
 MANIFEST = "manifest.json"
 SUFFIXES = (".sh", ".yaml")
 SESSIONS, SESSION_SUFFIX = "sessions", ".wanlab"
@@ -37,9 +43,17 @@ MAX_SESSION_BYTES = 16 << 20
 """The limit of all session files in a hand-in together."""
 MAX_BYTES = 1 << 20
 """The limit of a script. Of a longer transcript, only the end is packed."""
+MAX_TRANSCRIPTS = 100
+"""A student's folder may have any number of files; the transcripts of a unit are fewer."""
+MAX_FILES = 1000
+MAX_HAND_IN_BYTES = 32 << 20
+"""The limit of a hand-in, and of all files in it together."""
+MAX_TRANSCRIPT_BYTES = MAX_HAND_IN_BYTES - MAX_SESSION_BYTES - 2 * MAX_BYTES
+"""The limit of all transcripts in a hand-in together."""
 SHOWN_DIGITS = 12
 PROMPT_NUMBERS = 100_000
-"""Numbers of the prompt's lines begin here, so that they differ from those of the shells' histories."""
+"""Numbers of the prompt's lines begin here, so that they differ from those of the shells' histories.
+They grow with the file."""
 TIME = "%Y-%m-%d %H:%M:%S"
 # Commands that only show or measure something are not part of a solution.
 _READ_ONLY = re.compile(
@@ -50,37 +64,37 @@ _READ_ONLY = re.compile(
 _HISTORY = re.compile(r"\s*(\d+)[ *]+(.*)")
 
 
-@dataclass(frozen=True)
-class HandIn:
-    """A hand-in that was read."""
-
-    unit: str
-    seed: int
-    script: str
-    suffix: str
-    packed: str
-    wanlab: str
-    sessions: tuple[bytes, ...]
-    """Contents of session files, the newest last."""
-    is_intact: bool
-    """Whether every file still has the digest that it was packed with."""
-
-
 def pack(
-    unit: Unit, seed: int, home: Path, script: Path, target: Path, session: Path | None = None
+    unit: Unit,
+    seed: int,
+    home: SharedFolder,
+    script: Path,
+    target: Path,
+    session: Path | None = None,
 ) -> str:
     """Write a hand-in to `target` and return its SHA-256.
 
     `session` is the only session file to pack; by default, the newest ones are packed. Raises
-    WanlabError if a file cannot be read or written.
+    WanlabError if a file cannot be read or written, or is a link in the student's folder.
     """
-    files = {f"script{script.suffix}": _bytes(script)}
-    for file in sorted((home / TRANSCRIPTS).glob("*")):
-        if file.suffix == SESSION_SUFFIX:
-            continue
-        text = plain(_bytes(file)[-MAX_BYTES:].decode(errors="replace"))
-        files[f"{TRANSCRIPTS}/{file.name}"] = text.encode()
-    files.update(_newest_sessions([session] if session is not None else sessions_in(home)))
+    data = packed(unit, seed, home, script, session)
+    try:
+        write_output(target, data)
+    except OSError as error:
+        raise file_error("write", target, error) from None
+    return hashlib.sha256(data).hexdigest()
+
+
+def packed(
+    unit: Unit, seed: int, home: SharedFolder, script: Path, session: Path | None = None
+) -> bytes:
+    """Return a hand-in. Raises WanlabError if a file cannot be read."""
+    files = {f"script{script.suffix}": _script(home, script)}
+    try:
+        files.update(_transcripts(home))
+        files.update(_newest_sessions(home) if session is None else _session(session))
+    except OSError as error:
+        raise file_error("read", home.path / TRANSCRIPTS, error) from None
     manifest = {
         "unit": unit.name,
         "seed": seed,
@@ -90,65 +104,31 @@ def pack(
         "system": platform.platform(),
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
-    try:
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=2, sort_keys=True) + "\n")
-            for name, data in files.items():
-                archive.writestr(name, data)
-        return hashlib.sha256(target.read_bytes()).hexdigest()
-    except OSError as error:
-        raise WanlabError(f"cannot write {target}: {error.strerror or error}") from None
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return target.getvalue()
 
 
-def new_session(home: Path) -> Path:
+def new_session(home: SharedFolder) -> Path:
     """Return the file for the session that begins now."""
-    names = (
-        home / TRANSCRIPTS / f"session-{number}{SESSION_SUFFIX}" for number in itertools.count(1)
-    )
-    return next(path for path in names if not path.exists())
+    names = (f"session-{number}{SESSION_SUFFIX}" for number in itertools.count(1))
+    transcripts = home.subfolder(TRANSCRIPTS)
+    return transcripts.path / next(name for name in names if not transcripts.exists(name))
 
 
-def sessions_in(home: Path) -> list[Path]:
-    """Return the session files of a student's folder, the oldest first."""
-    files = (home / TRANSCRIPTS).glob(f"*{SESSION_SUFFIX}")
-    return sorted(files, key=lambda file: file.stat().st_mtime)
-
-
-def read(path: Path) -> HandIn:
-    """Read a hand-in. Raises WanlabError if the file is not a hand-in."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(_member(archive, MANIFEST))
-            digests = {str(name): str(digest) for name, digest in manifest["files"].items()}
-            data = {name: _member(archive, name) for name in digests}
-        name = next(name for name in data if name.startswith("script"))
-        return HandIn(
-            unit=str(manifest["unit"]),
-            seed=int(manifest["seed"]),
-            script=data[name].decode(),
-            suffix=Path(name).suffix if Path(name).suffix in SUFFIXES else ".sh",
-            packed=str(manifest["packed"]),
-            wanlab=str(manifest["wanlab"]),
-            sessions=tuple(data[name] for name in data if name.startswith(f"{SESSIONS}/")),
-            is_intact=all(hashlib.sha256(data[n]).hexdigest() == digests[n] for n in data),
-        )
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration) as error:
-        reason = str(error) or "it has no script"
-        raise WanlabError(
-            f"{path} is not a hand-in: {reason}", "it is written by: wanlab lab hand-in UNIT"
-        ) from None
-
-
-def find_script(unit: Unit, home: Path) -> Path | None:
+def find_script(unit: Unit, home: SharedFolder) -> Path | None:
     """Return the script that a student has written for a unit, if there is one."""
     for folder in (home, home.parent):
         for suffix in SUFFIXES:
-            if (folder / f"{unit.name}{suffix}").is_file():
-                return folder / f"{unit.name}{suffix}"
+            if folder.has_file(f"{unit.name}{suffix}"):
+                return folder.path / f"{unit.name}{suffix}"
     return None
 
 
-def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
+def script_of(unit: Unit, home: SharedFolder) -> tuple[Path, bool]:
     """Return the script to hand in, and whether it was just written from the typed commands.
 
     Raises WanlabError if there is no script and nothing was typed; it then writes an empty script.
@@ -156,10 +136,13 @@ def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
     script = find_script(unit, home)
     if script is not None:
         return script, False
-    script = home / f"{unit.name}.sh"
-    typed = draft(home)
+    name = f"{unit.name}.sh"
+    script, typed = home.path / name, draft(home)
     text = f"# {unit.heading}: the typed commands that changed something.\n{typed}"
-    script.write_text(text, encoding="utf-8")
+    try:
+        home.write(name, text.encode())
+    except OSError as error:
+        raise file_error("write", script, error) from None
     if not typed:
         raise WanlabError(
             f"there is no script to hand in, and nothing was typed: wrote an empty {script}",
@@ -168,30 +151,33 @@ def script_of(unit: Unit, home: Path) -> tuple[Path, bool]:
     return script, True
 
 
-def note_line(transcripts: Path, nodes: Sequence[str], line: str) -> None:
-    """Record a line that was typed at mininet>: such lines are edited outside the machine."""
+def note_line(home: SharedFolder, nodes: Sequence[str], line: str) -> None:
+    """Record a line that was typed at mininet>: such lines are edited outside the machine.
+
+    Raises OSError if a transcript cannot be written.
+    """
     first, _, command = line.strip().partition(" ")
     terminal = f"root@{first}" if first in nodes else "client" if first == "sh" else ""
-    with suppress(OSError):
-        with (transcripts / "mininet").open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-        if terminal and command:
-            with (transcripts / COMMANDS).open("a+", encoding="utf-8") as file:
-                file.seek(0)
-                number = PROMPT_NUMBERS + sum(1 for _ in file)
-                file.write(f"0\t{terminal}\t{number} {command}\n")
+    transcripts = home.subfolder(TRANSCRIPTS)
+    transcripts.append(PROMPT, f"{line}\n".encode())
+    if terminal and command:
+        status = transcripts.status(COMMANDS)
+        number = PROMPT_NUMBERS + (status.st_size if status is not None else 0)
+        transcripts.append(COMMANDS, f"0\t{terminal}\t{number} {command}\n".encode())
 
 
-def draft(home: Path) -> str:
+def draft(home: SharedFolder) -> str:
     """Return the commands that were typed and changed something, as a script for the client.
 
     Commands on a host get the prefix `wanlab-node HOST`. Commands that failed, or that only show or
     measure something, are left out.
     """
     try:
-        text = (home / TRANSCRIPTS / COMMANDS).read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = home.subfolder(TRANSCRIPTS).read_end(COMMANDS, MAX_BYTES).decode(errors="replace")
+    except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise file_error("read", home.path / TRANSCRIPTS / COMMANDS, error) from None
     lines: list[str] = []
     before: dict[str, str] = {}
     for line in text.splitlines():
@@ -210,27 +196,53 @@ def draft(home: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _bytes(path: Path) -> bytes:
+def _script(home: SharedFolder, script: Path) -> bytes:
+    """Return the script, from the student's folders or from where the user named one."""
+    for folder in (home, home.parent):
+        if script == folder.path / script.name:
+            try:
+                return folder.read(script.name, MAX_BYTES)
+            except OSError as error:
+                raise file_error("read", script, error) from None
+    return read_input(script, max_bytes=MAX_BYTES)
+
+
+def _entries(home: SharedFolder) -> list[tuple[str, os.stat_result]]:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+        return home.subfolder(TRANSCRIPTS).entries()
+    except FileNotFoundError:
+        return []
 
 
-def _newest_sessions(sessions: Sequence[Path]) -> dict[str, bytes]:
-    """Return the newest session files that a hand-in has space for, the oldest first."""
-    newest: list[tuple[str, bytes]] = []
-    left_bytes = MAX_SESSION_BYTES
-    for file in reversed(sessions):
-        left_bytes -= file.stat().st_size
+def _transcripts(home: SharedFolder) -> Iterator[tuple[str, bytes]]:
+    """Yield the transcripts, first those that are written outside of the network."""
+    folder = home.subfolder(TRANSCRIPTS)
+    names = [name for name, _ in _entries(home) if not name.endswith(SESSION_SUFFIX)]
+    names.sort(key=lambda name: (name not in (COMMANDS, PROMPT), name))
+    left_bytes = MAX_TRANSCRIPT_BYTES
+    for name in names[:MAX_TRANSCRIPTS]:
+        text = plain(folder.read_end(name, MAX_BYTES).decode(errors="replace")).encode()
+        text = text[-MAX_BYTES:]  # a byte that is no text has become three
+        left_bytes -= len(text)
         if left_bytes < 0:
             break
-        newest.append((f"{SESSIONS}/{file.name}", _bytes(file)))
+        yield f"{TRANSCRIPTS}/{name}", text
+
+
+def _session(path: Path) -> dict[str, bytes]:
+    return {f"{SESSIONS}/{path.name}": read_input(path, max_bytes=MAX_SESSION_BYTES)}
+
+
+def _newest_sessions(home: SharedFolder) -> dict[str, bytes]:
+    """Return the newest session files that a hand-in has space for, the oldest first."""
+    folder = home.subfolder(TRANSCRIPTS)
+    sessions = [entry for entry in _entries(home) if entry[0].endswith(SESSION_SUFFIX)]
+    sessions.sort(key=lambda entry: entry[1].st_mtime, reverse=True)
+    newest: list[tuple[str, bytes]] = []
+    left_bytes = MAX_SESSION_BYTES
+    for name, status in sessions:
+        if stat.S_ISREG(status.st_mode) and status.st_size > left_bytes:
+            break
+        newest.append((f"{SESSIONS}/{name}", folder.read(name, left_bytes)))
+        left_bytes -= len(newest[-1][1])
     return dict(reversed(newest))
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    is_session = name.startswith(f"{SESSIONS}/")
-    if archive.getinfo(name).file_size > (MAX_SESSION_BYTES if is_session else 2 * MAX_BYTES):
-        raise ValueError(f"{name} is too large for a hand-in")
-    return archive.read(name)

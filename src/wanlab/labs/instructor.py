@@ -122,7 +122,7 @@ def _times(unit: Unit, seed: int) -> Iterator[str]:
     yield "\n".join(markdown(("part", "network time"), rows))
     yield (
         "On two idle cores, a network of up to 100 Mbit/s runs several times faster than this, one "
-        "of 10 Gbit/s up to ten times slower. `docs/course.md` has the measured times."
+        "of 10 Gbit/s up to ten times slower. `wanlab docs course` has the measured times."
     )
 
 
@@ -157,8 +157,8 @@ def _checks(unit: Unit) -> Iterator[str]:
     yield "\n".join(markdown(("points", "check", "right", "measured by"), rows))
     if any(check.is_guard for check in unit.check):
         yield (
-            "The untouched network passes a guard. Its points count only if all measured checks "
-            "pass."
+            "The untouched network passes a guard, so a guard earns points only if every measured "
+            "check passes."
         )
 
 

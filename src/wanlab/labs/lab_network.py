@@ -7,11 +7,13 @@ without nodes if something is typed into the client's terminal before.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from pathlib import Path
 
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.machine.compiled_modules import compile_libraries_ahead
+from wanlab.machine.embedded import protecting_mode
 
 from . import grade, student_files
 from .prompt import VARIABLES, RemotePrompt
@@ -20,6 +22,8 @@ from .unit import CLIENT, Unit
 
 COURSE = Path(__file__).parent / "units"
 """Hidden from submissions, because it contains the solutions."""
+GRADING = "a submission cannot be graded"
+"""The beginning of the error if its program could take over the machine's kernel."""
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "10240 87380 16777216",
     "net.ipv4.tcp_wmem": "10240 87380 16777216",
@@ -36,6 +40,8 @@ def network_of(
     seed: int,
     clock: str,
     memory_bytes: int | None = None,
+    traps: str = "",
+    visible_folders: Sequence[Path] = (),
 ) -> Network:
     """Return the network of a unit, not yet started. `folder` is /home/admin in the machine."""
     return Network(
@@ -47,6 +53,8 @@ def network_of(
         sysctls={**SYSCTLS, **unit.sysctls},
         line_rate=0 if unit.line_rate == "0" else unit.line_rate,
         memory=memory_bytes,
+        traps=traps,
+        visible_folders=visible_folders,
     )
 
 
@@ -68,6 +76,7 @@ class LabNetwork:
         self._session = session
         self._memory_bytes = memory_bytes
         self._confines = confines
+        self._traps = protecting_mode(GRADING) if confines else ""
         self.programs: list[dict[str, str]] = []
         """The programs that the checks run, as they were before anything was typed."""
         self._folder = folder
@@ -105,13 +114,16 @@ class LabNetwork:
     def _boot(self, topology: Topology) -> None:
         compile_libraries_ahead()
         network = network_of(
-            *(self._unit, topology, self._folder),
+            self._unit,
+            topology,
+            self._folder,
             seed=self._seed,
             clock=self._clock,
             memory_bytes=self._memory_bytes,
+            traps=self._traps,
         )
         if self._session:
-            network.record_session(self._session)
+            network.session.record(self._session)
         network.start()
         self._network = network
         student_files.link_home(network)

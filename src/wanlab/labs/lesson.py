@@ -1,7 +1,16 @@
-"""A lesson as Markdown: the student's edition, hints one at a time, and the answers.
+"""A lesson as Markdown: its editions, hints one at a time, and the answers.
 
-Hints and answers are the folded parts of a page, `<details><summary>First hint</summary>...`. Those
-whose title says "hint" are hints, in order; the others are answers.
+A lesson has two editions, for students in terminals and on the page of `wanlab web`. One text holds
+both. Most of it is the same; what differs is between comments, which any reader of Markdown hides:
+
+    <!-- terminal -->Press Ctrl-B 2.<!-- page -->Click the tab of h1.<!-- end -->
+
+Each side may be missing. Comments may also stand on lines of their own, around whole paragraphs, or
+around rows of a table.
+
+Notes, hints and answers are the folded parts of a page, `<details><summary>First hint</summary>...`.
+Those whose title begins as one of NOTES are notes, which everybody may read; those whose title says
+"hint" are hints, in order; the others are answers.
 """
 
 from __future__ import annotations
@@ -10,6 +19,7 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
+from typing import Literal
 
 from wanlab.errors import WanlabError
 
@@ -19,8 +29,15 @@ from .unit import Unit
 DETAILS = re.compile(
     r"<details>\s*(?:<summary>(?P<title>.*?)</summary>)?(?P<text>.*?)</details>", re.DOTALL
 )
+Edition = Literal["terminal", "page"]
+TERMINAL: Edition = "terminal"
+PAGE: Edition = "page"
+MARK = re.compile(
+    r"^<!-- (?P<line>terminal|page|end) -->\n|<!-- (?P<inline>terminal|page|end) -->", re.MULTILINE
+)
 SWITCH = "WANLAB_ANSWERS"
 HINT = "hint"
+NOTES = ("In the manual", "Why your number differs")
 
 
 @dataclass(frozen=True)
@@ -31,22 +48,57 @@ class Folded:
     text: str
 
     @property
+    def is_note(self) -> bool:
+        return self.title.startswith(NOTES)
+
+    @property
     def is_hint(self) -> bool:
         return HINT in self.title.lower()
 
 
-def read(unit: Unit) -> str:
+def edition(text: str, wanted: Edition) -> str:
+    """Return one of a text's editions: what both share, and what only this one has."""
+    kept: list[str] = []
+    only: str | None = None
+    begin = 0
+    for mark in MARK.finditer(text):
+        if only in (None, wanted):
+            kept.append(text[begin : mark.start()])
+        name = mark["line"] or mark["inline"]
+        only = None if name == "end" else name
+        begin = mark.end()
+    kept.append(text[begin:])
+    return re.sub(r"\n{3,}", "\n\n", "".join(kept))
+
+
+def read(unit: Unit, wanted: Edition = TERMINAL) -> str:
     """Return a unit's lesson with the values of its seed. Raises WanlabError if it has no lesson."""
     try:
         text = (unit.folder / "lesson.md").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise WanlabError(f"{unit.name} has no lesson") from None
-    return str(seed_values.fill(text, unit.values))
+    return str(seed_values.fill(edition(text, wanted), unit.values))
 
 
 def folded_parts(text: str) -> list[Folded]:
     """Return the folded parts of a lesson, in order."""
     return [_folded(match) for match in DETAILS.finditer(text)]
+
+
+def student_edition(unit: Unit, wanted: Edition = TERMINAL) -> str:
+    """Return a unit's lesson without answers."""
+    text = read(unit, wanted)
+    return for_students(text, unit) if wanted == TERMINAL else without_answers(text)
+
+
+def without_answers(text: str) -> str:
+    """Return a lesson for the page without answers; notes and hints stay folded."""
+
+    def kept(match: re.Match[str]) -> str:
+        part = _folded(match)
+        return match[0] if part.is_note or part.is_hint else ""
+
+    return re.sub(r"\n{3,}", "\n\n", DETAILS.sub(kept, text))
 
 
 def for_students(text: str, unit: Unit) -> str:
@@ -56,6 +108,8 @@ def for_students(text: str, unit: Unit) -> str:
     def placeholder(match: re.Match[str]) -> str:
         nonlocal count
         part = _folded(match)
+        if part.is_note:
+            return _shown(part)
         if not part.is_hint:
             return ""
         count += 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from wanlab import save, shapes
+from wanlab import shapes
 from wanlab.errors import WanlabError
+from wanlab.shared_folder import file_error, output_folder
+from wanlab.topology.files import file_content
 
 LAB = """\
-# A unit of your own. docs/units.md explains every word; `wanlab lab check NAME --units FOLDER` names
+# A unit of your own. wanlab docs units explains every word; `wanlab lab start NAME --units FOLDER` names
 # what is wrong, with its line.
 kind: problem                  # lab (steps to follow), exercise or problem (tasks to solve)
 title: A slow link
@@ -77,8 +79,14 @@ LESSON = """\
 
 A provider has sold a link of <rate> Mbit/s and <delay> ms. It is much slower. Find out why.
 
+<!-- terminal -->
 ```console
 $ wanlab lab start {name} --units FOLDER
+```
+
+<!-- end -->
+
+```console
 client$ cd ~/{name} && sudo ./set_env.sh
 ```
 
@@ -102,8 +110,8 @@ def write(name: str, folder: Path) -> Path:
         raise WanlabError(
             f"{name!r} is not a name for a unit", "use small letters, digits and -, as in slow-link"
         )
-    path = folder / name
-    if path.exists():
+    path, units = folder / name, output_folder(folder)
+    if units.exists(name):
         raise WanlabError(f"there is already a folder {path}")
     files = {
         "lab.yaml": LAB,
@@ -113,13 +121,13 @@ def write(name: str, folder: Path) -> Path:
         "lesson.md": LESSON,
     }
     try:
-        (path / "wrong").mkdir(parents=True)
         for file, text in files.items():
-            (path / file).write_text(_filled(text, name), encoding="utf-8")
-        (path / "set_env.sh").chmod(0o755)
-        save(shapes.linear(2), path / "topology.mn")
+            mode = 0o755 if file.endswith(".sh") else None
+            units.write(f"{name}/{file}", _filled(text, name).encode(), mode)
+        topology = file_content(shapes.linear(2), path / "topology.mn")
+        units.write(f"{name}/topology.mn", topology)
     except OSError as error:
-        raise WanlabError(f"cannot write to {path}: {error.strerror or error}") from None
+        raise file_error("write to", path, error) from None
     return path
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from wanlab.errors import WanlabError
 from wanlab.measure.metrics import StepOutput, depends_on_host_speed, parse_metric
 
-from .report import EXPLAINED, OPEN, REPRODUCED, FigureReport, StepReport
+from . import agreement
+from .agreement import COMPARED, CONTRADICTS, HOLDS, UNKNOWN, WITHIN
+from .report import FigureReport, StepReport
 from .unit import Band, Expectation, Step
 
 NO_OUTPUT = StepOutput()
@@ -17,7 +19,7 @@ TEXT = 'says "'
 """The beginning of a figure's name, if the figure is a text that must occur in the output."""
 REAL_CLOCK = (
     "on the real clock, this also depends on the speed of this computer and on what else it is "
-    "doing (docs/fidelity.md, A path without a limit)"
+    "doing (wanlab docs fidelity, A path without a limit)"
 )
 
 
@@ -25,27 +27,33 @@ REAL_CLOCK = (
 class Figure:
     """One figure (or text) of the manual beside ours."""
 
-    what: str
-    manual: str
+    expected: Expectation
     ours: float | None
-    unit: str
-    band: Band
     status: str
-    why: str = ""
+    in_band: bool
+    cause: str = ""
 
     def report(self) -> FigureReport:
-        ours_text = "-" if self.ours is None else f"{readable(self.ours)} {self.unit}".strip()
+        expected = self.expected
+        manual = agreement.manual_range(expected.manual, expected.means)
+        unit, band = expected.unit, expected.band
+        ours_text = "-" if self.ours is None else f"{readable(self.ours)} {unit}".strip()
         return {
-            "what": self.what,
-            "manual": self.manual,
+            "what": expected.what,
+            "manual": expected.manual,
             "ours": self.ours,
             "ours_text": ours_text,
-            "unit": self.unit,
-            "band": band_text(self.band),
-            "at_least": self.band.at_least,
-            "at_most": self.band.at_most,
+            "unit": unit,
+            "manual_range": manual,
+            "ratio": agreement.ratio(manual, self.ours),
+            "seeds": expected.seeds,
+            "band": band_text(band),
+            "at_least": band.at_least,
+            "at_most": band.at_most,
+            "in_band": self.in_band,
             "status": self.status,
-            "why": self.why,
+            "cause": self.cause,
+            "why": expected.why,
         }
 
 
@@ -78,8 +86,8 @@ class Outcome:
     def _figure(self, expected: Expectation, step_output: StepOutput) -> Figure:
         figure = number_figure(expected, step_output)
         is_measured = figure.ours is not None and depends_on_host_speed(expected.metric)
-        if figure.status == OPEN and is_measured and self.clock == "real":
-            return replace(figure, status=EXPLAINED, why=REAL_CLOCK)
+        if not figure.in_band and is_measured and self.clock == "real":
+            return replace(figure, status=CONTRADICTS, cause=REAL_CLOCK)
         return figure
 
     def report(self) -> StepReport:
@@ -105,41 +113,27 @@ class Outcome:
 
 
 def number_figure(expected: Expectation, step_output: StepOutput) -> Figure:
-    """Compute the number that a step's expectation names, and compare it with its band."""
+    """Compute the number that a step's expectation names, and compare it with the manual's."""
     try:
         ours = parse_metric(expected.metric)(step_output).value
     except WanlabError as error:
-        return _figure(expected, None, EXPLAINED if expected.explained else OPEN, str(error))
-    if expected.band == Band():
-        # Without a band, nothing was predicted.
-        status, why = (EXPLAINED, expected.why) if expected.why else (OPEN, "no band was set")
-    elif expected.band.holds(ours):
-        status, why = REPRODUCED, expected.why
-    elif expected.explained:
-        status, why = EXPLAINED, expected.explained
+        return Figure(expected, None, UNKNOWN, in_band=False, cause=str(error))
+    status, in_band = agreement.status(expected, ours), expected.band.holds(ours)
+    if status == WITHIN:
+        cause = agreement.rule(expected, ours) or ""
+    elif not in_band and not expected.cause:
+        cause = f"{readable(ours)} is outside the band {band_text(expected.band)}: {expected.why}"
     else:
-        status, why = OPEN, expected.why
-    return _figure(expected, ours, status, why)
-
-
-def skipped_figure(expected: Expectation, reason: str) -> Figure:
-    """Return the figure of a step that is not performed."""
-    return _figure(expected, None, EXPLAINED, f"skipped: {reason}")
+        cause = expected.changed or expected.cause or expected.tried
+    return Figure(expected, ours, status, in_band, cause)
 
 
 def text_figure(text: str, output: str) -> Figure:
     """Look for a text that must occur in the output, ignoring differences in white space."""
     occurs = " ".join(text.split()) in " ".join(output.split())
-    status = REPRODUCED if occurs else OPEN
-    why = "" if occurs else "it does not occur in the output"
-    return Figure(f'{TEXT}{text}"', text, float(occurs), "", Band(1, 1), status, why)
-
-
-def _figure(expected: Expectation, ours: float | None, status: str, why: str) -> Figure:
-    if status == EXPLAINED and expected.explained:
-        why = expected.explained
-    what, manual, unit, band = expected.what, expected.manual, expected.unit, expected.band
-    return Figure(what, manual, ours, unit, band, status, why)
+    expected = Expectation(f'{TEXT}{text}"', "", text, band=Band(1, 1))
+    cause = "" if occurs else "it does not occur in the output"
+    return Figure(expected, float(occurs), HOLDS if occurs else UNKNOWN, occurs, cause)
 
 
 def count(figures: Sequence[Figure], status: str) -> int:
@@ -154,6 +148,18 @@ def readable(number: float) -> str:
     if number == int(number) or abs(number) >= 1000:
         return f"{number:,.0f}"
     return f"{number:.4g}"
+
+
+def ratio_text(ratio: float | None) -> str:
+    """Format our number as a multiple of the manual's: 0.14, 1.02, 43."""
+    return "-" if ratio is None else f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2f}"
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return how many numbers of the manual are of which kind, and how many texts hold."""
+    kinds = ", ".join(f"{counts[status]} {status}" for status in COMPARED)
+    numbers = sum(counts[status] for status in COMPARED)
+    return f"numbers of the manual: {numbers} ({kinds}); texts that hold: {counts[HOLDS]}"
 
 
 ANY_BAND = "any"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from .outcome import counts_text, ratio_text
 from .report import DecisionReport, FigureReport, GradeReport, StepReport, UnitReport
 
 STYLE = """
@@ -17,17 +18,14 @@ pre.typed { background: #22303c; color: #f2f2ee; max-height: none; }
 table { border-collapse: collapse; margin: .5rem 0; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.reproduced { color: #14692b; } .explained { color: #7a5900; } .open { color: #b3261e; }
+.within, .holds { color: #14692b; } .same { color: #7a5900; }
+.contradicts, .cause, .open { color: #b3261e; }
 .note { color: #555; } img { max-width: 100%; }
 """
 
 
 def page(report: UnitReport, pictures: Mapping[str, str]) -> str:
     """Return the page. `pictures` are data URLs by their titles."""
-    counts = ", ".join(
-        f'<span class="{status}">{number} {status}</span>'
-        for status, number in report["counts"].items()
-    )
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -36,8 +34,8 @@ def page(report: UnitReport, pictures: Mapping[str, str]) -> str:
         f"<p>{escape(report['goal'])}</p>",
         f"<p>Seed {report['seed']}, {report['clock']} clock, {report['wire']} wire. "
         f"{report['performed']} of {report['steps_count']} steps performed, in "
-        f"{report['virtual_s']:.1f} s of network time and {report['real_s']:.1f} s of real time.</p>",
-        f"<p>{counts}.</p>",
+        f"{report['virtual_s']:.1f} s of virtual time and {report['real_s']:.1f} s of real time.</p>",
+        f"<p>{escape(counts_text(report['counts']))}.</p>",
     ]
     for title, url in pictures.items():
         parts.append(f"<h2>{escape(title)}</h2>")
@@ -61,7 +59,7 @@ def _step(step: StepReport, name: str) -> str:
     if step["note"]:
         parts.append(f'<p class="note">{escape(step["note"])}</p>')
     if step["skipped"]:
-        parts.append(f'<p class="explained">Skipped: {escape(step["skipped"])}</p>')
+        parts.append(f'<p class="note">Skipped: {escape(step["skipped"])}</p>')
     if step["output"].strip():
         parts.append(f"<pre>{escape(step['output'].rstrip())}</pre>")
     parts += [f'<p class="open">{escape(problem)}</p>' for problem in step["problems"]]
@@ -73,11 +71,13 @@ def _step(step: StepReport, name: str) -> str:
 def _figures(figures: Sequence[FigureReport]) -> str:
     rows = [
         f"<tr><td>{escape(f['what'])}</td><td class=number>{escape(f['manual'])}</td>"
-        f"<td class=number>{escape(f['ours_text'])}</td><td>{escape(f['band'])}</td>"
-        f'<td class="{f["status"]}">{f["status"]}</td><td class="note">{escape(f["why"])}</td></tr>'
+        f"<td class=number>{escape(f['ours_text'])}</td>"
+        f"<td class=number>{ratio_text(f['ratio'])}</td>"
+        f'<td class="{f["status"]}">{f["status"]}</td><td class="note">{escape(f["cause"])}</td>'
+        f'<td>{escape(f["band"])}</td><td class="note">{escape(f["why"])}</td></tr>'
         for f in figures
     ]
-    heads = "<tr><th>what<th>manual<th>ours<th>band<th>status<th>why</tr>"
+    heads = "<tr><th>what<th>manual<th>ours<th>ratio<th>kind<th>cause<th>band<th>why</tr>"
     return f"<table>{heads}{''.join(rows)}</table>"
 
 

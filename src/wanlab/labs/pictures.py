@@ -13,6 +13,7 @@ from wanlab import Record, iperf3, plot
 from wanlab.errors import WanlabError
 from wanlab.plot import Panel
 from wanlab.record import Provenance
+from wanlab.shared_folder import SharedFolder, output_folder
 
 from .step_samples import StepRecord
 
@@ -56,13 +57,13 @@ def _pictures(
         path = folder / FOLDER / step_record.name
         yield _title(step_record), _save(figure, path, with_pdf=step_record.is_requested)
     recorded = {data for step_record in records for data in step_record.record.raw.values()}
-    for file in sorted((folder / "home").rglob("*.json")):
+    home = SharedFolder(folder / "home")
+    for title in [name for name, _ in home.walk() if name.endswith(".json")]:
         with suppress(WanlabError, OSError):
-            data = file.read_bytes()
+            data = home.read(title)
             if data in recorded:
                 continue
             record = Record(provenance, {"iperf3": iperf3.parse(data).table()})
-            title = str(file.relative_to(folder / "home"))
             path = folder / FOLDER / title.replace("/", "-")
             yield title, _save(plot.timeline([plot.throughput(record)], title=title), path)
 
@@ -109,9 +110,9 @@ def _queue_panels(step_record: StepRecord) -> Iterator[Panel]:
 
 def _save(figure: Figure, path: Path, *, with_pdf: bool = False) -> str:
     """Save a figure as PNG, and as PDF if asked; return a data URL of the PNG."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     image = path.with_name(f"{path.name}.png")
     plot.save(figure, image)
     if with_pdf:
         plot.save(figure, path.with_name(f"{path.name}.pdf"))
-    return f"data:image/png;base64,{base64.b64encode(image.read_bytes()).decode()}"
+    data = output_folder(path.parent).read(image.name)
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"

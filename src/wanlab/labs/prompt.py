@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from wanlab import Network, Process
+from wanlab.kept_output import keep_beginning
 from wanlab.network import Connection
 
 from .shell import INTERRUPT, SIZE, plain, run_until
@@ -13,6 +14,7 @@ VARIABLES = {"WANLAB_PROMPT": "host-service"}
 """Tells a prompt in the machine that the host service provides lines."""
 PROMPT = "mininet> "
 COMMAND = ("wanlab-python", "-P", "-m", "mininet", "--attach")
+MAX_KEPT_BYTES = 16 << 20
 CLOSE_LIMIT_NS = 10_000_000_000
 FLUSH_NS = {"virtual": 1_000_000, "real": 100_000_000}
 """How long output takes through its terminal, by the kind of clock."""
@@ -47,7 +49,7 @@ class RemotePrompt:
             list(COMMAND),
             folder=self._folder,
             environment={**self._environment, **VARIABLES},
-            on_output=self._output.extend,
+            on_output=self._keep,
             terminal=SIZE,
         )
 
@@ -69,7 +71,7 @@ class RemotePrompt:
         """Wait until a prompt asks for a line, the attached one has ended, or `is_enough()` is true.
 
         Return whether one of them holds. `on_progress` is called for every second that passes. The
-        wait ends after `limit_ns` of network time.
+        wait ends after `limit_ns` of virtual time.
         """
 
         def is_over() -> bool:
@@ -104,6 +106,9 @@ class RemotePrompt:
         connection, self._connection = self._connection, None
         assert connection is not None, "no prompt waits for a line"
         connection.answer(answer)
+
+    def _keep(self, data: bytes) -> None:
+        keep_beginning(self._output, data, MAX_KEPT_BYTES)
 
     def _note_request(self, connection: Connection) -> None:
         self._connection = connection

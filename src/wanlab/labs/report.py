@@ -10,14 +10,9 @@ UnitReport     a run of a unit                      report.json
 
 from __future__ import annotations
 
-from typing import Final, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
-REPRODUCED: Final = "reproduced"
-"""Within its band."""
-EXPLAINED: Final = "explained"
-"""Outside its band, or not measured, for a reason that is known."""
-OPEN: Final = "open"
-STATUSES = (REPRODUCED, EXPLAINED, OPEN)
+from .agreement import UNKNOWN
 
 
 class FigureReport(TypedDict):
@@ -28,11 +23,23 @@ class FigureReport(TypedDict):
     ours: float | None
     ours_text: str
     unit: str
+    manual_range: tuple[float, float] | None
+    """The number that the manual prints, or the two ends of its range."""
+    ratio: float | None
+    """Our number as a multiple of the manual's."""
+    seeds: tuple[float, float] | None
+    """The range of our number over many seeds, if chance decides."""
     band: str
+    """Where what the lesson teaches is so."""
     at_least: float | None
     at_most: float | None
+    in_band: bool
     status: str
+    """One of `agreement.STATUSES`."""
+    cause: str
+    """Why the numbers differ; for `within`, the rule if it is not the difference of 25 %."""
     why: str
+    """Where the band comes from."""
 
 
 class StepReport(TypedDict):
@@ -156,7 +163,7 @@ def all_steps(report: UnitReport) -> list[StepReport]:
 
 
 def is_good(report: UnitReport) -> bool:
-    """Return whether no step failed, no figure is open, and the solution passes.
+    """Return whether no step failed, every number is where it should be, and the solution passes.
 
     On the real clock, a measured check may miss its band: its value depends on this computer.
     """
@@ -164,7 +171,16 @@ def is_good(report: UnitReport) -> bool:
     checks = report["check"]["checks"] if report["check"] else []
     is_real = report["clock"] == "real"
     is_graded = all(check["passed"] or (is_real and check["measured"]) for check in checks)
-    return not has_failed and is_graded and report["counts"][OPEN] == 0
+    return not has_failed and is_graded and not any(map(is_astray, all_figures(report)))
+
+
+def is_astray(figure: FigureReport) -> bool:
+    """Return whether a number is outside its band, and lab.yaml states no cause."""
+    return figure["status"] == UNKNOWN and not figure["in_band"]
+
+
+def all_figures(report: UnitReport) -> list[FigureReport]:
+    return [figure for step in all_steps(report) for figure in step["figures"]]
 
 
 def transcript(steps: list[StepReport]) -> str:

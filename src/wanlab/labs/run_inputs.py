@@ -1,51 +1,56 @@
-"""A digest of everything that decides the numbers of a unit's run.
+"""Everything that decides the numbers of a unit's run, or the grade of a submission.
 
-The numbers follow from the seed, the clock, wanlab's version, the kernel, the unit and the course's
-programs. If a finished run has the digest of a new run, the new run is not needed.
+The numbers follow from the seed, the clock, wanlab's code, the kernel, the programs, Python, the unit
+and the course's scripts. If a finished run has the key of a new run, the new run is not needed. The
+grade of a submission follows from the same, and from the submission.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from wanlab import __version__
-from wanlab.machine.embedded import find_image
+from wanlab.jobs.origin import UNINVOLVED_FOLDERS, Origin, current_origin, file_hashes, key_of
+from wanlab.shared_folder import output_folder
 
+from .grade import programs_of
 from .report import UnitReport
 from .unit import Unit
 
 SCRIPTS = Path(__file__).with_name("scripts")
 WITHOUT_INFLUENCE = {"lesson.md", "figure.svg"}
+UNITS = "labs/units"
+UNINVOLVED = UNINVOLVED_FOLDERS - {"labs", "mininet"} | {UNITS}
+"""Folders of wanlab that take no part in a lab. Of the units, only the one that is run does."""
 
 
-def digest(unit: Unit, *, seed: int, clock: str) -> str:
-    """Return the digest of a run of this unit with the kernel that would boot now."""
-    hashed = hashlib.sha256()
-    for part in (__version__, find_image().manifest_hash, clock, str(seed)):
-        hashed.update(f"{part}\n".encode())
-    for folder in (unit.folder, SCRIPTS):
-        for path in _files(folder):
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            hashed.update(f"{path.relative_to(folder)} {content}\n".encode())
-    return hashed.hexdigest()
+def origin_of(unit: Unit, clock: str, submission: Mapping[str, str] | None = None) -> Origin:
+    """Return what the numbers of a unit depend on, except for the seed.
+
+    `submission` has the hashes of the work that is graded.
+    """
+    inputs = {
+        **file_hashes(unit.folder, "unit", WITHOUT_INFLUENCE),
+        **file_hashes(SCRIPTS, "scripts"),
+        **(submission or {}),
+    }
+    return current_origin(
+        inputs, clock=clock, programs=programs_of(unit), uninvolved_folders=UNINVOLVED
+    )
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        is_input = path.name not in WITHOUT_INFLUENCE and "__pycache__" not in path.parts
-        if is_input and path.is_file():
-            yield path
+def key(unit: Unit, *, seed: int, clock: str) -> str:
+    """Return the key of a run of this unit with the kernel that would boot now."""
+    return key_of(origin_of(unit, clock), seed)
 
 
 def finished_run(results: Path, unit: Unit, *, seed: int, clock: str) -> UnitReport | None:
     """Return the report of a finished run of equal inputs; None if there is none in `results`."""
     with suppress(OSError, ValueError):
-        path = results / unit.run_name(seed) / "report.json"
-        report: UnitReport = json.loads(path.read_text(encoding="utf-8"))
-        if report.get("inputs") == digest(unit, seed=seed, clock=clock):
+        content = output_folder(results).read(f"{unit.run_name(seed)}/report.json")
+        report: UnitReport = json.loads(content)
+        if report.get("inputs") == key(unit, seed=seed, clock=clock):
             return report
     return None

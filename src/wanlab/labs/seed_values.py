@@ -3,6 +3,7 @@
     draw:                                   in lab.yaml: one value of each is drawn
       rate: [500, 600, 800]
       lossy: [{port: s2-eth2}, {port: h1-eth0}]      or several at once, by mappings
+    manual: {rate: 1000}                    what seed 0 has: the manual's own values
     calculate:
       bdp: "rate * 50 * 125"                numbers from numbers that come before
 
@@ -46,6 +47,11 @@ def draw(name: str, lists: Mapping[str, Sequence[object]], seed: int) -> dict[st
     return values
 
 
+def plain(values: Mapping[str, object]) -> dict[str, Value]:
+    """Return values of a file as numbers and texts."""
+    return {key: _plain(value) for key, value in values.items()}
+
+
 def with_texts_filled(values: Values) -> dict[str, Value]:
     """Fill the placeholders in drawn texts with the other values."""
     filled = {key: fill(value, values) for key, value in values.items()}
@@ -59,7 +65,7 @@ def calculate(expression: str, values: Values) -> float:
     """
     try:
         return _tidy(_calculate(ast.parse(expression.strip(), mode="eval").body, values))
-    except (SyntaxError, ValueError, ZeroDivisionError) as error:
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not a calculation"
         raise WanlabError(f'"{expression}": {reason}', "as in rate * 50 * 125") from None
 

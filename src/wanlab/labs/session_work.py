@@ -6,15 +6,17 @@ Only the typed input of the session file counts. Its recorded output and its net
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
-from wanlab.session import RecordedSession, SessionError, parse, read, restore
+from wanlab.session import FolderLine, RecordedSession, SessionError, parse, read, restore
+from wanlab.shared_folder import SharedFolder
 from wanlab.units import format_time
 
-from . import hand_in, student_files
+from . import hand_in_archive, student_files
 from .outcome import Outcome
 from .shell import MIN_REAL_S, StallGuard, plain
 from .unit import CLIENT, Step, Unit
@@ -24,12 +26,16 @@ def read_session(path: Path) -> RecordedSession:
     """Read a session file, or the newest session in a hand-in. Raises WanlabError if there is none."""
     if path.suffix != ".zip":
         return read(path)
-    sessions = hand_in.read(path).sessions
+    sessions = hand_in_archive.read(path).sessions
     if not sessions:
         raise SessionError(
             f"{path} has no session", "sessions are recorded by `wanlab lab start` on virtual time"
         )
     return parse(sessions[-1], path.name)
+
+
+LAST_INPUT_NS = 1_000_000_000
+"""How long the last input of a session that was cut short may act."""
 
 
 class SessionWork:
@@ -39,22 +45,28 @@ class SessionWork:
         self._session = session
         self.notes: list[str] = []
 
-    def restore_files(self, folder: Path, unit: Unit) -> None:
+    def restore_files(self, folder: SharedFolder, unit: Unit) -> None:
         """Write the files that the session began with, and the unit's files.
 
-        Links that lead out of the folder are left out, because the unit's files would be written
-        through them.
+        Links in place of the unit's files are left out, because wanlab writes through none, and those
+        that lead out of the folder.
         """
         if not self._session.has_files:
-            left_out = self._session.header["files_left_out"]
+            left_out = self._session.header.files_left_out
             self.notes.append(f"the session has no files: {left_out}")
         try:
-            lines = [line for line in self._session.file_lines if not _leads_out(line)]
+            names = {name for name, _ in student_files.files_of(unit)}
+            written = names | {
+                str(above) for name in names for above in PurePosixPath(name).parents
+            }
+            lines = [
+                _open_to_us(line)
+                for line in self._session.file_lines
+                if not _leads_out(line) and line.link not in written
+            ]
             restore(lines, folder)
-            for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-                path.chmod(path.stat().st_mode | stat.S_IRWXU)
             student_files.install(folder, [unit])
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (ValueError, OSError) as error:
             raise SessionError(
                 f"{self._session.source}: cannot restore its files: {error}"
             ) from None
@@ -65,14 +77,14 @@ class SessionWork:
         if session.is_cut:
             end = format_time(session.end_ns - session.epoch_ns)
             self.notes.append(f"the session file was cut short at {end}; the rest is missing")
-        if session.header.get("seed") != seed:
-            self.notes.append(
-                f"recorded with seed {session.header.get('seed')}, graded with {seed}"
-            )
+        if session.header.seed != seed:
+            self.notes.append(f"recorded with seed {session.header.seed}, graded with {seed}")
         self.notes += session.unrepeatable()
         environment = student_files.environment(seed)
         with StallGuard(network) as guard:
-            performed = network.perform_inputs(session, environment)
+            performed = network.session.perform_inputs(session, environment)
+            if session.is_cut:
+                network.run_for(LAST_INPUT_NS)  # the file does not say how long the last input took
         self.notes += performed.problems
         if guard.has_acted:
             raise WanlabError(
@@ -88,6 +100,13 @@ class SessionWork:
         return Outcome(step, output=plain(process.output + process.stderr))
 
 
-def _leads_out(line: Mapping[str, object]) -> bool:
-    target = Path(str(line.get("to", "")))
-    return "link" in line and (target.is_absolute() or ".." in target.parts)
+def _open_to_us(line: FolderLine) -> FolderLine:
+    """Return a line with all permissions for the owner of a folder."""
+    if not line.folder:
+        return line
+    return msgspec.structs.replace(line, mode=(line.mode or 0) | stat.S_IRWXU)
+
+
+def _leads_out(line: FolderLine) -> bool:
+    target = Path(line.to or "")
+    return bool(line.link) and (target.is_absolute() or ".." in target.parts)

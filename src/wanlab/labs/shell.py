@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 
 from wanlab import Network, Process
 from wanlab.errors import WanlabError
+from wanlab.kept_output import keep_beginning
 
 SIZE = (50, 200)
 """Rows and columns."""
@@ -30,6 +31,10 @@ START_LIMIT_NS = 10_000_000_000
 POLL_NS = 1_000_000_000
 MIN_REAL_S = 300.0
 """Commands that do not hang may still take long on a busy computer."""
+MAX_MARK_BYTES = 128 << 10
+MAX_KEPT_BYTES = 16 << 20
+CUT = b"\n(there was more output)\n"
+"""Follows the output that is kept of a command."""
 COMMAND = ("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 PREPARATION = (
     "stty -echo -opost; set +H; unset HISTFILE; PS1= PS2=;"
@@ -37,7 +42,7 @@ PREPARATION = (
     ' PROMPT_COMMAND=\'printf "\\1{word}:%d:%d:%s\\2" "$__wanlab" "$?" "$PWD"\'\n'
 )
 WORD = "wanlab"
-MARK = re.compile(rb"\x01" + WORD.encode() + rb":(\d+):(\d+):([^\x02]*)\x02")
+MARK = re.compile(rb"\x01" + WORD.encode() + rb":(\d{1,9}):(\d{1,9}):([^\x02]{0,65536})\x02")
 MARK_BEGINNING = re.compile(rb"\x01[^\x02]*\Z")
 # The output of programs that use the alternate screen, and other control sequences.
 SCREEN = re.compile(r"\x1b\[\?1049h.*?(?:\x1b\[\?1049l|\Z)", re.DOTALL)
@@ -104,7 +109,7 @@ def not_ended(limit_ns: int) -> str:
     """Return the problem of a command that did not end within its limit."""
     real_s = max(limit_ns / 1e9, MIN_REAL_S)
     return (
-        f"it had not ended after {limit_ns / 1e9:g} s of network time or {real_s:g} s of real time"
+        f"it had not ended after {limit_ns / 1e9:g} s of virtual time or {real_s:g} s of real time"
     )
 
 
@@ -128,6 +133,7 @@ class LabShell:
         self._network = network
         self._pending = b""
         self._output = bytearray()
+        self._is_cut = False
         self._number = 0
         self._is_busy = True
         self._process = start(
@@ -188,6 +194,7 @@ class LabShell:
         """Return the output since the last call."""
         text = self.output
         self._output.clear()
+        self._is_cut = False
         return text
 
     def close(self) -> None:
@@ -198,7 +205,7 @@ class LabShell:
     def _take(self, data: bytes) -> None:
         self._pending += data
         while mark := MARK.search(self._pending):
-            self._output += self._pending[: mark.start()]
+            self._keep(self._pending[: mark.start()])
             self._pending = self._pending[mark.end() :]
             # A Ctrl-C in the middle of a line (an open quote) leads back to the prompt before it.
             if int(mark[1]) in (self._number, self._number - self.is_interrupted):
@@ -207,8 +214,15 @@ class LabShell:
                 self._is_busy = False
         beginning = MARK_BEGINNING.search(self._pending)
         end = beginning.start() if beginning else len(self._pending)
-        self._output += self._pending[:end]
+        if len(self._pending) - end > MAX_MARK_BYTES:
+            end = len(self._pending)
+        self._keep(self._pending[:end])
         self._pending = self._pending[end:]
+
+    def _keep(self, data: bytes) -> None:
+        if not keep_beginning(self._output, data, MAX_KEPT_BYTES) and not self._is_cut:
+            self._output += CUT
+            self._is_cut = True
 
 
 def plain(text: str) -> str:

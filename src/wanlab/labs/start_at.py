@@ -75,7 +75,7 @@ def start_at(
     """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
     steps = steps_before(unit, at)
     seconds = network_seconds(steps)
-    say(f"performing {len(steps)} steps, about {seconds:.0f} s of network time")
+    say(f"performing {len(steps)} steps, about {seconds:.0f} s of virtual time")
     with StepRunner(
         unit,
         home,

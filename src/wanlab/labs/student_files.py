@@ -11,12 +11,12 @@ It is the lab's working folder, which the machine shares with the computer under
 from __future__ import annotations
 
 import base64
-import shutil
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from wanlab import Network
+from wanlab.shared_folder import SharedFolder
 
 from . import lesson, seed_values
 from .unit import Unit
@@ -61,9 +61,9 @@ def topology_folder_of(unit: Unit) -> str:
     return folder_of(unit) or TOPOLOGIES
 
 
-def student_topology(home: Path, unit: Unit) -> Path:
-    """Return the path of a student's own topology, which is opened instead of the unit's."""
-    return home / topology_folder_of(unit) / unit.file
+def student_topology(unit: Unit) -> str:
+    """Return the name of a student's own topology, which is opened instead of the unit's."""
+    return f"{topology_folder_of(unit)}/{unit.file}"
 
 
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
@@ -83,27 +83,25 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
             yield f"{folder}/{file.name}", file
 
 
-def install(home: Path, units: Iterable[Unit]) -> None:
+def install(
+    home: SharedFolder, units: Iterable[Unit], edition: lesson.Edition = lesson.TERMINAL
+) -> None:
     """Copy the files that are missing; files that a student has changed stay.
 
-    Files that depend on the seed are always replaced.
+    Files that depend on the seed are always replaced. Raises OSError if a file cannot be written, or
+    UnsafeFileError if a program has put a link in its place.
     """
     for unit in units:
         for name, source in files_of(unit):
-            target = home / name
             is_drawn = unit.draws and source.name in ("set_env.sh", "lesson.md")
-            if target.exists() and not is_drawn:
+            if home.exists(name) and not is_drawn:
                 continue
-            target.parent.mkdir(parents=True, exist_ok=True)
+            data = source.read_bytes()
             if source.name == "lesson.md":
-                text = source.read_text(encoding="utf-8")
-                target.write_text(lesson.for_students(text, unit), encoding="utf-8")
+                data = lesson.student_edition(unit, edition).encode()
             elif is_drawn:
-                text = source.read_text(encoding="utf-8")
-                target.write_text(_packed_script(text, unit), encoding="utf-8")
-            else:
-                shutil.copyfile(source, target)
-            target.chmod(0o755 if target.suffix == ".sh" else 0o644)
+                data = _packed_script(data.decode(), unit).encode()
+            home.write(name, data, 0o755 if name.endswith(".sh") else 0o644)
 
 
 def _packed_script(text: str, unit: Unit) -> str:
@@ -131,11 +129,9 @@ def keep_settings(network: Network) -> None:
     network.root.run(["/bin/sh", "-c", KEEP_SETTINGS, "sh", str(network.folder)])
 
 
-def host_path(home: Path, name: str) -> Path:
-    """Return the path on the computer of a file in the machine's home folder."""
-    if name == HOME or name.startswith(f"{HOME}/"):
-        return home / name[len(HOME) :].lstrip("/")
-    return Path(name)
+def name_in_home(path: str) -> str | None:
+    """Return the name in the home folder of a file in the machine; None if it is elsewhere."""
+    return path[len(HOME) :].lstrip("/") if path.startswith(f"{HOME}/") else None
 
 
 def machine_path(home: Path, path: str) -> str:

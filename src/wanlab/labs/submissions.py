@@ -1,114 +1,121 @@
-"""A folder of submissions, and the list of students with their seeds.
+"""A folder of submissions.
 
 submissions/Anna Müller/prob1.sh                        a script, or steps (.yaml)
 submissions/Anna Müller/prob1-seed12.zip                a hand-in; the newest file counts
 submissions/Anna Müller_4711_assignsubmission_file/...  as Moodle exports them
+
+What is in a student's folder comes from the student. So only regular files are read, no link is
+followed, sizes are limited, and whatever cannot be read is the submission's error: the others are
+graded.
 """
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import re
+import stat
 import time
 import unicodedata
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
-from wanlab.errors import InputError, Problem, WanlabError, reason_of
+from wanlab.errors import WanlabError, reason_of
 from wanlab.session import SessionIdentity, parse
+from wanlab.shared_folder import KINDS, SharedFolder
 
-from . import hand_in
+from . import hand_in, hand_in_archive, similar
+from .students import Student
 
-NAME_COLUMNS = ("student", "Student", "name", "Full name")
-SEED = "seed"
+ZIP = ".zip"
+SUFFIXES = (*hand_in.SUFFIXES, hand_in.SESSION_SUFFIX, ZIP)
+MAX_FILES = 400
+"""The limit of a student's folder."""
+MAX_ERROR_CHARACTERS = 300
 _EXPORTED = re.compile(r"(.+?)_\d+_assignsubmission_\w+?_?")
 
 
 @dataclass(frozen=True)
-class Student:
-    """A row of the list: its other columns go into the tables for Moodle and Canvas."""
+class SubmittedFile:
+    """A file in a student's folder, or the folder itself. `problem` says why it cannot be read."""
 
+    folder: SharedFolder
     name: str
-    seed: int
-    columns: Mapping[str, str] = field(default_factory=dict)
+    handed_in_s: float
+    """When the file was written, in seconds since the epoch."""
+    problem: str = ""
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.name).suffix
+
+    @property
+    def shown(self) -> str:
+        """The name, without characters that a terminal could interpret."""
+        return printable(self.name)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files in the folders of a student, by unit, and those whose unit cannot be read."""
+
+    by_unit: Mapping[str, Sequence[SubmittedFile]]
+    unclear: Sequence[SubmittedFile]
+
+    def of(self, unit: str) -> Sequence[SubmittedFile]:
+        """Return the files that may be a submission of a unit, the newest last."""
+        files = self.by_unit.get(unit) or self.unclear
+        return sorted(files, key=lambda file: (file.handed_in_s, file.name))
+
+
+@dataclass(frozen=True)
+class SubmittedWork:
+    """What is graded, the content of a script or of a session file, and what came with it."""
+
+    content: bytes
+    suffix: str
+    script: str = ""
+    sessions: tuple[bytes, ...] = ()
+    """All sessions that were handed in, the newest last."""
+    seed: int | None = None
+    is_intact: bool = True
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
 
 
 @dataclass(frozen=True)
 class Submission:
-    """The part of a student's hand-in for a unit that is graded: a script, or a session file."""
+    """A student's submission of a unit. It has no content: those of a class need not fit into memory."""
 
-    script: str
-    suffix: str
-    file: Path
-    handed_in_s: float
-    """When the file was written, in seconds since the epoch."""
+    file: SubmittedFile
+    suffix: str = ""
+    digest: str = ""
+    """The SHA-256 of the content that is graded."""
     notes: tuple[str, ...] = ()
-    sessions: tuple[SessionIdentity, ...] = ()
-    session: bytes | None = None
-    """The session file to perform, instead of the script."""
+    script: similar.ScriptShingles | None = None
+    sessions: tuple[SessionIdentity, ...] = field(default=(), repr=False)
     error: str = ""
     """Why it cannot be graded."""
 
     @property
     def handed_in(self) -> str:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.handed_in_s))
-
-
-def read_students(path: Path) -> list[Student]:
-    """Read the list of students: CSV with a column for names and a column `seed`.
-
-    Raises InputError with every row that is wrong.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise WanlabError(f"cannot read {path}: {reason_of(error)}") from None
-    columns = list(rows[0]) if rows else []
-    name_column = next((name for name in NAME_COLUMNS if name in columns), None)
-    if name_column is None or SEED not in columns:
-        raise WanlabError(
-            f"{path} lacks a column: it has {', '.join(map(str, columns)) or 'no rows'}",
-            f"its first line must name the columns student and {SEED}",
-        )
-    problems: list[Problem] = []
-    students: list[Student] = []
-    lines: dict[str, int] = {}
-    for line, row in enumerate(rows, 2):
-        name, seed = (row[name_column] or "").strip(), (row[SEED] or "").strip()
-        if not name and not seed:
-            continue
-        # Canvas has a row of points below its heading.
-        if name.startswith("Points Possible"):
-            continue
-        if not name:
-            problems.append(Problem(f"line {line} ({name_column})", "the name is missing"))
-        elif not seed.isdigit():
-            what = f"{seed!r} is not a seed" if seed else f"{name} has no seed"
-            problems.append(Problem(f"line {line} ({SEED})", what, "a whole number, from 0"))
-        elif name in lines:
-            what = f"{name} is on line {lines[name]}, too"
-            problems.append(Problem(f"line {line} ({name_column})", what))
-        else:
-            lines[name] = line
-            rest = {key: value or "" for key, value in row.items() if key and key != SEED}
-            students.append(Student(name, int(seed), rest))
-    if problems:
-        raise InputError(problems, str(path))
-    return students
+        if not self.file.name:  # it is the folder
+            return ""
+        try:
+            return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.file.handed_in_s))
+        except (OSError, OverflowError, ValueError):  # file systems accept such times
+            return "at an impossible time"
 
 
 def folders(folder: Path, students: Sequence[Student]) -> dict[str, list[Path]]:
     """Return the folders of each student. Raises WanlabError if `folder` cannot be read."""
-    try:
-        entries = sorted(path for path in folder.iterdir() if path.is_dir())
-    except OSError as error:
-        raise WanlabError(f"cannot read {folder}: {error.strerror or error}") from None
     by_student: dict[str, list[Path]] = {student.name: [] for student in students}
     known = {_normal(student.name): student.name for student in students}
-    for path in entries:
+    for path in _folders_in(folder):
         match = _EXPORTED.fullmatch(path.name)
         name = known.get(_normal(match[1] if match else path.name))
         if name is not None:
@@ -119,118 +126,211 @@ def folders(folder: Path, students: Sequence[Student]) -> dict[str, list[Path]]:
 def strangers(folder: Path, students: Sequence[Student]) -> list[str]:
     """Return the names of folders that belong to no student of the list."""
     owned = {path for paths in folders(folder, students).values() for path in paths}
-    return sorted(p.name for p in folder.iterdir() if p.is_dir() and p not in owned)
+    return [printable(path.name) for path in _folders_in(folder) if path not in owned]
 
 
-def units_in(paths: Sequence[Path], units: Sequence[str]) -> set[str]:
-    """Return the units that have a submission in these folders."""
-    return {unit for unit in units for path in paths if list(_files(path, unit))}
+def listing(paths: Sequence[Path], units: Collection[str]) -> Listing:
+    """List the files in a student's folders that are submissions of these units."""
+    by_unit: dict[str, list[SubmittedFile]] = {}
+    unclear: list[SubmittedFile] = []
+    for path in paths:
+        for file in _files(SharedFolder(path)):
+            unit = _unit_by_name(file.name, units)
+            if unit is None and file.suffix == ZIP and not file.problem:
+                unit, file = _unit_in(file, units)
+            if unit is not None and unit in units:
+                by_unit.setdefault(unit, []).append(file)
+            elif file.problem:
+                unclear.append(file)
+    return Listing(by_unit, unclear)
 
 
 def newest(
-    paths: Sequence[Path], unit: str, student: Student, *, by_session: bool = False
+    files: Sequence[SubmittedFile], unit: str, student: Student, *, by_session: bool = False
 ) -> Submission | None:
-    """Return the newest submission of a unit; None if there is none.
+    """Read the newest of the files that may be a submission of a unit; None if there is none.
 
     With `by_session`, the newest session of a hand-in counts, and not its script.
     """
-    files = sorted(
-        (file for path in paths for file in _files(path, unit)),
-        key=lambda file: (file.stat().st_mtime, file.name),
-    )
     if not files:
         return None
     file = files[-1]
     notes = []
     if len(files) > 1:
-        notes.append(f"{len(files)} submissions; {file.name}, the newest, counts")
+        notes.append(f"{len(files)} submissions; {file.shown}, the newest, counts")
     try:
-        return _read(file, notes, student, by_session=by_session)
-    except WanlabError as error:
-        about = (file.suffix, file, file.stat().st_mtime, tuple(notes))
-        return Submission("", *about, error=str(error))
+        work = read(file, unit, by_session=by_session)
+        notes += _notes(work, student)
+        return Submission(
+            file,
+            work.suffix,
+            work.digest,
+            script=similar.shingles(work.script),
+            sessions=_identities(work, file.shown, notes),
+            notes=tuple(notes),
+        )
+    except Exception as error:
+        return Submission(file, notes=tuple(notes), error=error_text(error))
 
 
-def _read(file: Path, notes: list[str], student: Student, *, by_session: bool) -> Submission:
+def read(file: SubmittedFile, unit: str, *, by_session: bool) -> SubmittedWork:
     """Read a submission. Raises WanlabError if it cannot be read, or lacks a needed session."""
-    if file.suffix == hand_in.SESSION_SUFFIX:
-        return _session(file, notes)
-    if by_session and file.suffix != ".zip":
-        raise WanlabError(f"{file.name} is neither a session nor a hand-in that contains one")
-    if file.suffix != ".zip":
-        return Submission(_text(file), file.suffix, file, file.stat().st_mtime, tuple(notes))
-    packed = hand_in.read(file)
-    if packed.seed != student.seed:
-        notes.append(f"made with seed {packed.seed}, graded with {student.seed}")
-    if not packed.is_intact:
-        notes.append("files were changed after packing")
-    sessions = []
-    for content in packed.sessions:
-        try:
-            sessions.append(parse(content, file.name).identity)
-        except (WanlabError, KeyError) as error:
-            notes.append(f"a session cannot be read: {error}")
-    session = None
+    if file.problem:
+        raise WanlabError(file.problem)
+    if is_session(file.suffix):
+        content = _content(file, hand_in.MAX_SESSION_BYTES)
+        return SubmittedWork(content, file.suffix, sessions=(content,))
+    if file.suffix == ZIP:
+        return _hand_in(file, unit, by_session=by_session)
     if by_session:
-        if not packed.sessions:
-            raise WanlabError(f"{file.name} has no session")
-        session = packed.sessions[-1]
-        parse(session, f"the newest session in {file.name}")  # raises an error if it is damaged
-        if len(packed.sessions) > 1:
-            notes.append(f"{len(packed.sessions)} sessions; the newest counts")
-    return Submission(
-        *(packed.script, packed.suffix, file, file.stat().st_mtime),
-        notes=tuple(notes),
-        sessions=tuple(sessions),
-        session=session,
-    )
-
-
-def _session(file: Path, notes: Sequence[str]) -> Submission:
+        raise WanlabError(f"{file.shown} is neither a session nor a hand-in that contains one")
     try:
-        if file.stat().st_size > hand_in.MAX_SESSION_BYTES:
-            raise WanlabError(f"{file.name} is larger than {hand_in.MAX_SESSION_BYTES >> 20} MiB")
-        content = file.read_bytes()
-    except OSError as error:
-        raise WanlabError(f"cannot read {file}: {error.strerror or error}") from None
-    try:
-        identity = parse(content, file.name).identity
-    except KeyError as error:
-        raise WanlabError(f"{file.name} is not a session file: it lacks {error}") from None
-    return Submission(
-        *("", file.suffix, file, file.stat().st_mtime, tuple(notes), (identity,)), session=content
-    )
-
-
-def _files(folder: Path, unit: str) -> list[Path]:
-    names = [folder / f"{unit}{suffix}" for suffix in hand_in.SUFFIXES]
-    scripts = [path for path in names if path.is_file()]
-    sessions = [
-        path
-        for path in folder.glob(f"*{hand_in.SESSION_SUFFIX}")
-        if path.stem == unit or path.stem.startswith(f"{unit}-")
-    ]
-    packed = []
-    for path in folder.glob("*.zip"):
-        with suppress(WanlabError):
-            if hand_in.read(path).unit == unit:
-                packed.append(path)
-        if path.stem == unit or path.stem.startswith(f"{unit}-"):
-            packed.append(path)
-    return [*scripts, *sessions, *dict.fromkeys(packed)]
-
-
-def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
-    if len(data) > hand_in.MAX_BYTES:
-        raise WanlabError(f"{path.name} is larger than {hand_in.MAX_BYTES >> 20} MiB")
-    try:
-        return data.decode("utf-8-sig")
+        text = _content(file, hand_in.MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WanlabError(f"{path.name} is not UTF-8 text") from None
+        raise WanlabError(f"{file.shown} is not UTF-8 text") from None
+    return SubmittedWork(text.encode(), file.suffix, text)
+
+
+def read_again(submission: Submission, unit: str, *, by_session: bool) -> bytes:
+    """Return the content to grade. Raises WanlabError if it is not the one that was read before."""
+    work = read(submission.file, unit, by_session=by_session)
+    if work.digest != submission.digest:
+        what = f"{submission.file.shown} was changed while the class was being graded"
+        raise WanlabError(what, "grade again")
+    return work.content
+
+
+def is_session(suffix: str) -> bool:
+    """Whether a file with this suffix is a session file, and not a script."""
+    return suffix == hand_in.SESSION_SUFFIX
+
+
+def error_text(error: Exception) -> str:
+    """Return why a submission cannot be graded. Whatever a file causes, the others are graded."""
+    if isinstance(error, WanlabError):
+        return str(error)
+    text = f"wanlab cannot read this: {type(error).__name__} {error}"
+    return printable(text[:MAX_ERROR_CHARACTERS])
+
+
+def printable(text: str) -> str:
+    """Escape characters that a terminal could interpret, or that are not text."""
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
+
+
+# -- the files of a student -----------------------------------------------------------------------
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        raise WanlabError(f"cannot read {folder}: {reason_of(error)}") from None
+
+
+def _files(folder: SharedFolder) -> list[SubmittedFile]:
+    """Return the files of a student that may be submissions, or the folder if it cannot be read."""
+    name = printable(folder.path.name)
+    try:
+        entries = [entry for entry in folder.entries() if Path(entry[0]).suffix in SUFFIXES]
+    except OSError as error:
+        return [
+            SubmittedFile(folder, "", 0.0, f"cannot read the folder {name}: {reason_of(error)}")
+        ]
+    if len(entries) > MAX_FILES:
+        what = f"the folder {name} has {len(entries)} submissions; the limit is {MAX_FILES}"
+        return [SubmittedFile(folder, "", 0.0, what)]
+    return [
+        SubmittedFile(folder, entry, status.st_mtime, _problem_of(entry, status.st_mode))
+        for entry, status in entries
+    ]
+
+
+def _problem_of(name: str, mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return ""
+    kind = next((words for is_kind, words in KINDS if is_kind(mode)), "of an unknown kind")
+    return f"{printable(name)} is {kind}, and not a regular file"
+
+
+def _unit_by_name(name: str, units: Collection[str]) -> str | None:
+    """Return the unit that a file is named after."""
+    path = Path(name)
+    if path.suffix in hand_in.SUFFIXES:
+        return path.stem if path.stem in units else None
+    fitting = (unit for unit in units if path.stem == unit or path.stem.startswith(f"{unit}-"))
+    return max(fitting, key=len, default=None)
+
+
+def _unit_in(file: SubmittedFile, units: Collection[str]) -> tuple[str | None, SubmittedFile]:
+    """Return the unit that a hand-in names; if it names none, the file with the reason."""
+    try:
+        with file.folder.open(file.name) as opened:
+            unit = hand_in_archive.read_unit(opened, file.shown)
+        if unit in units:
+            return unit, file
+        problem = f'{file.shown} is for the unit "{printable(unit)}", which does not exist here'
+    except Exception as error:
+        problem = error_text(error)
+    return None, replace(file, problem=problem)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def _content(file: SubmittedFile, max_bytes: int) -> bytes:
+    with _opened(file) as opened:
+        content = opened.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise WanlabError(f"{file.shown} is larger than {max_bytes >> 20} MiB")
+    return content
+
+
+@contextmanager
+def _opened(file: SubmittedFile) -> Iterator[BinaryIO]:
+    try:
+        with file.folder.open(file.name) as opened:
+            yield opened
+    except OSError as error:
+        raise WanlabError(f"cannot read {file.shown}: {reason_of(error)}") from None
+
+
+def _hand_in(file: SubmittedFile, unit: str, *, by_session: bool) -> SubmittedWork:
+    with _opened(file) as opened:
+        packed = hand_in_archive.read_hand_in(opened, file.shown)
+    if packed.manifest.unit != unit:
+        other = printable(packed.manifest.unit)
+        raise WanlabError(f"{file.shown} was packed for {other}, and is named after {unit}")
+    if by_session and not packed.sessions:
+        raise WanlabError(f"{file.shown} has no session")
+    content = packed.sessions[-1] if by_session else packed.script.encode()
+    suffix = hand_in.SESSION_SUFFIX if by_session else packed.suffix
+    seed, sessions = packed.manifest.seed, packed.sessions
+    return SubmittedWork(content, suffix, packed.script, sessions, seed, packed.is_intact)
+
+
+def _notes(work: SubmittedWork, student: Student) -> list[str]:
+    notes = []
+    if work.seed not in (None, student.seed):
+        notes.append(f"made with seed {work.seed}, graded with {student.seed}")
+    if not work.is_intact:
+        notes.append("files were changed after packing")
+    if is_session(work.suffix) and len(work.sessions) > 1:
+        notes.append(f"{len(work.sessions)} sessions; the newest counts")
+    return notes
+
+
+def _identities(work: SubmittedWork, source: str, notes: list[str]) -> tuple[SessionIdentity, ...]:
+    """Return the identities of the sessions. Of a session that is not graded, an error is a note."""
+    identities = []
+    for content in work.sessions:
+        try:
+            identities.append(parse(content, source).identity)
+        except Exception as error:
+            if content is work.content:
+                raise
+            notes.append(f"a session cannot be read: {error_text(error)}")
+    return tuple(identities)
 
 
 def _normal(name: str) -> str:

@@ -11,8 +11,9 @@ from typing import TypedDict
 
 from wanlab.text_table import GAP, aligned
 
+from .agreement import STATUSES
 from .page import STYLE
-from .report import EXPLAINED, OPEN, REPRODUCED, STATUSES, UnitReport, all_steps
+from .report import UnitReport, all_figures, all_steps, is_astray
 
 HEADS = ("unit", "steps", "checks", *STATUSES, "wall s", "virtual s")
 
@@ -24,9 +25,8 @@ class Counts(TypedDict):
     steps: int | None
     checks_passed: int | None
     checks: int | None
-    reproduced: int | None
-    explained: int | None
-    open: int | None
+    kinds: dict[str, int]
+    """How many numbers are of each of the STATUSES; empty if there is no report."""
     wall_s: float | None
     virtual_s: float | None
 
@@ -54,9 +54,7 @@ def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Sum
             "title": None,
             "performed": None,
             "steps": None,
-            "reproduced": None,
-            "explained": None,
-            "open": None,
+            "kinds": {},
             "checks_passed": None,
             "checks": None,
             "points": None,
@@ -74,9 +72,7 @@ def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Sum
         "title": report["heading"],
         "performed": report["performed"],
         "steps": report["steps_count"],
-        "reproduced": report["counts"][REPRODUCED],
-        "explained": report["counts"][EXPLAINED],
-        "open": report["counts"][OPEN],
+        "kinds": report["counts"],
         "checks_passed": sum(passed),
         "checks": len(passed),
         "points": check["points"] if check else None,
@@ -92,8 +88,8 @@ def _faults(report: UnitReport) -> Iterator[str]:
     """Yield why the exit status of the run is not 0."""
     if failed := [step for step in all_steps(report) if step["problems"]]:
         yield f"step {failed[0]['n']}: {failed[0]['problems'][0]}".splitlines()[0]
-    if report["counts"][OPEN]:
-        yield f"{report['counts'][OPEN]} open"
+    if astray := sum(map(is_astray, all_figures(report))):
+        yield f"{astray} outside {'its band' if astray == 1 else 'their bands'}"
     if report["check"] and not report["check"]["passed"]:
         yield "a check fails"
 
@@ -109,9 +105,7 @@ def totals(rows: Sequence[SummaryRow]) -> Counts:
         "steps": count(lambda row: row["steps"]),
         "checks_passed": count(lambda row: row["checks_passed"]),
         "checks": count(lambda row: row["checks"]),
-        "reproduced": count(lambda row: row["reproduced"]),
-        "explained": count(lambda row: row["explained"]),
-        "open": count(lambda row: row["open"]),
+        "kinds": {status: sum(row["kinds"].get(status, 0) for row in rows) for status in STATUSES},
         "wall_s": sum(row["wall_s"] or 0 for row in rows),
         "virtual_s": sum(row["virtual_s"] or 0 for row in rows),
     }
@@ -119,13 +113,12 @@ def totals(rows: Sequence[SummaryRow]) -> Counts:
 
 def cells(name: str, counts: Counts) -> tuple[str, ...]:
     """Return the cells of a row, under HEADS."""
-    statuses = (counts["reproduced"], counts["explained"], counts["open"])
     times = (counts["wall_s"], counts["virtual_s"])
     return (
         name,
         _of(counts["performed"], counts["steps"]),
         _of(counts["checks_passed"], counts["checks"]),
-        *("-" if number is None else str(number) for number in statuses),
+        *(str(counts["kinds"].get(status, "-")) for status in STATUSES),
         *("-" if seconds is None else f"{seconds:.0f}" for seconds in times),
     )
 

@@ -1,9 +1,9 @@
 """The report of a run as text: the manual's figures beside ours, in at most 80 columns.
 
-what                    manual          ours  band        status
--------------------  ---------  ------------  ----------  ------
+what                    manual          ours  ratio  kind
+-------------------  ---------  ------------  -----  ------
 step 28, h1$ xdg-open throughput.pdf
-  1 BDP, throughput  about 900  954.8 Mbit/s  900 to 960  ok
+  1 BDP, throughput  about 900  954.8 Mbit/s   1.06  within
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from wanlab.text_table import GAP, aligned_row, column_widths
 
-from .outcome import TEXT
-from .report import OPEN, REPRODUCED, CheckReport, FigureReport, GradeReport, StepReport, UnitReport
+from .agreement import WITHIN
+from .outcome import TEXT, counts_text, ratio_text
+from .report import CheckReport, FigureReport, GradeReport, StepReport, UnitReport
 
 WIDTH = 80
 MIN_NAME_WIDTH = 16
-HEADINGS = ("what", "manual", "ours", "band", "status")
-ALIGNMENTS = "<>><<"
-MARKS = {REPRODUCED: "ok", OPEN: "OPEN"}
-"""How the table shows a status; the others are shown as they are."""
+HEADINGS = ("what", "manual", "ours", "ratio", "kind")
+ALIGNMENTS = "<>>><"
 
 
 def text(report: UnitReport) -> str:
@@ -30,17 +29,10 @@ def text(report: UnitReport) -> str:
     if report["check"]:
         lines += ["", *check_lines(report["check"])]
     lines += [f"warning: {warning}" for warning in report["warnings"]]
-    counts = report["counts"]
-    total = sum(counts.values())
-    rest = "".join(
-        f", {number} {status}"
-        for status, number in counts.items()
-        if number and status != REPRODUCED
-    )
     lines += [
         "",
         f"{report['performed']} of {report['steps_count']} steps performed",
-        f"{counts[REPRODUCED]} of {total} figures reproduced{rest}",
+        *textwrap.wrap(counts_text(report["counts"]), WIDTH),
     ]
     return "\n".join(lines) + "\n"
 
@@ -51,12 +43,12 @@ def check_lines(report: GradeReport) -> Iterator[str]:
         mark = "passed" if check["passed"] else "MISSED"
         value = "" if check["value"] is None else f": {check['value_text']} ({band(check)})"
         yield f"{mark}  {check['points']:g} of {check['of']:g}  {check['what']}{value}"
-        if not check["passed"]:
+        if check["passed"] and check["hint"]:
+            yield f"        ({check['hint']})"
+        elif check["hint"]:
             yield f"        hint: {check['hint']}"
-            if check["reason"]:
-                yield f"        ({check['reason']})"
-        elif not check["counts"]:
-            yield "        (its points count only if all measured checks pass)"
+        if check["reason"]:
+            yield f"        ({check['reason']})"
     for path in report.get("changed_programs", ()):
         yield f"programs changed: {path} (the checks used the original)"
     for problem in report.get("problems", ()):
@@ -104,8 +96,8 @@ def _step(step: StepReport, name: str, widths: Sequence[int]) -> Iterator[str]:
             yield from _text_row(figure)
         else:
             yield from _row(_cells(figure), widths)
-        if figure["status"] != REPRODUCED and figure["why"]:
-            yield from _wrapped(figure["why"], indent="    ")
+        if figure["status"] != WITHIN and figure["cause"]:
+            yield from _wrapped(figure["cause"], indent="    ")
 
 
 def _is_text(figure: FigureReport) -> bool:
@@ -117,16 +109,15 @@ def _cells(figure: FigureReport) -> tuple[str, ...]:
         f"  {figure['what']}",
         figure["manual"],
         figure["ours_text"],
-        figure["band"],
-        MARKS.get(figure["status"], figure["status"]),
+        ratio_text(figure["ratio"]),
+        figure["status"],
     )
 
 
 def _text_row(figure: FigureReport) -> Iterator[str]:
     """Yield a row without numbers: a text that must occur, or does not."""
-    mark = MARKS.get(figure["status"], figure["status"])
-    what = textwrap.shorten(figure["what"], WIDTH - 16, placeholder=" ...")
-    yield f"  {what}{GAP}{mark}"
+    what = textwrap.shorten(figure["what"], WIDTH - 17, placeholder=" ...")
+    yield f"  {what}{GAP}{figure['status']}"
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:

@@ -20,7 +20,7 @@ TITLES = {"lab": "Lab", "exercise": "Exercise", "problem": "Problem"}
 
 @dataclass(frozen=True)
 class Band:
-    """The range in which a figure counts as reproduced; None is no limit. Set before any run."""
+    """The range in which what the lesson teaches is so; None is no limit. Set before any run."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -44,8 +44,16 @@ class Expectation:
     """Where the band comes from."""
     of: int | None = None
     """The step whose output the metric reads; None: this one."""
-    explained: str = ""
-    """Why our figure is outside the band, if it is, with the page that shows it."""
+    cause: str = ""
+    """Why our number differs from the manual's, if it does."""
+    tried: str = ""
+    """What was tried to find the cause, if it is unknown."""
+    changed: str = ""
+    """How the commands differ from the manual's, if its own give another number here."""
+    means: tuple[float, float] | None = None
+    """What the manual means, from and to, if `manual` is not a plain number."""
+    seeds: tuple[float, float] | None = None
+    """The lowest and the highest of our values over many seeds, if chance decides."""
 
 
 @dataclass(frozen=True)
@@ -228,4 +236,4 @@ class Unit:
 
     def variant(self, seed: int) -> int | None:
         """Return the number of the fault that the seed chooses, from 1; None if there is only one."""
-        return (seed - 1) % len(self.variants) + 1 if self.variants else None
+        return max(seed - 1, 0) % len(self.variants) + 1 if self.variants else None

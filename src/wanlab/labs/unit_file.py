@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.fields import Fields, Problems
+from wanlab.input_file import read_input
 from wanlab.measure.metrics import parse_metric
 from wanlab.yaml_text import YamlDocument, parse_yaml
 
@@ -33,11 +34,23 @@ from .unit import (
 )
 
 GUI_WORDS = {
-    *("open", "run", "stop", "terminal", "close", "new", "draw", "properties", "preferences"),
-    *("save", "look"),
+    "open",
+    "run",
+    "stop",
+    "terminal",
+    "close",
+    "new",
+    "draw",
+    "properties",
+    "preferences",
+    "save",
+    "look",
 }
 WITHOUT_LINES = ("do", "stops", "ends", "enter", "skip")
 """A step with one of these words needs no lines to type."""
+MAX_BYTES = 1 << 20
+MANUAL_SEED = 0
+"""The seed with which a unit has the values that the manual prints, not drawn ones."""
 Value = TypeVar("Value")
 
 
@@ -117,9 +130,7 @@ def _checked(
 
 def _document(path: Path, *, allow_references: bool = True) -> YamlDocument:
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise WanlabError(f"cannot read {path}: {error.strerror or error}") from None
+        text = read_input(path, max_bytes=MAX_BYTES).decode()
     except UnicodeDecodeError:
         raise WanlabError(f"cannot read {path}: it is not UTF-8 text") from None
     # Some units repeat steps by reference. These files are trusted, so no text is too large.
@@ -139,14 +150,20 @@ def _values(document: YamlDocument, path: Path, seed: int) -> dict[str, seed_val
         lists: dict[str, list[object]] = {}
         for name in draws:
             lists[name] = [value for _, value in draws.items(name)]
-            if not lists[name] and isinstance(draws.value(name), list):
+            if not lists[name] and isinstance(draws.value(name), list | None):
                 draws.problem(name, "there is nothing to draw")
         count = len(tuple(fields.mappings("variants")))
         values: dict[str, seed_values.Value] = {"seed": seed}
         if count:
-            values["variant"] = (seed - 1) % count + 1
+            values["variant"] = max(seed - 1, 0) % count + 1
         if not fields.problems:
             values |= seed_values.draw(path.parent.name, lists, seed)
+        manual = fields.mapping("manual")
+        for name in manual if not fields.problems else ():
+            if name not in values:
+                manual.problem(name, "nothing of this name is drawn", did_you_mean(name, values))
+        if seed == MANUAL_SEED:
+            values |= seed_values.plain(manual.rest())
         calculations = fields.mapping("calculate")
         for name in calculations if not fields.problems else ():
             try:
@@ -162,7 +179,7 @@ def _values(document: YamlDocument, path: Path, seed: int) -> dict[str, seed_val
 
 
 def _unit(fields: Fields, folder: Path, values: seed_values.Values) -> Unit:
-    for word in ("draw", "calculate"):
+    for word in ("draw", "manual", "calculate"):
         fields.value(word)
     fields.require("title", "goal", "file", "kind")
     kind = fields.word("kind") or ""
@@ -261,6 +278,8 @@ def _step(fields: Fields, count: int) -> Step:
         fields.problem("type", "nothing can be typed into the GUI", hint)
     if not where[0] and "skip" not in fields:
         fields.problem("where", '"where" is missing')
+    if "skip" in fields and "expect" in fields:
+        fields.problem("expect", "a step that is not performed has no numbers", "leave out one")
     waits_for = fields.value("waits_for")
     if waits_for not in (None, "enter"):
         fields.problem("waits_for", f"{waits_for!r} is unknown", "it may be: enter")
@@ -326,11 +345,27 @@ def _expectation(fields: Fields) -> Expectation:
         unit=fields.word("unit") or "",
         band=_band(fields),
         why=fields.word("why") or "",
-        explained=fields.word("explained") or "",
+        cause=fields.word("cause") or "",
+        tried=fields.word("tried") or "",
+        changed=fields.word("changed") or "",
+        means=_range(fields, "means"),
+        seeds=_range(fields, "seeds"),
         of=fields.integer("of"),
     )
     fields.refuse_rest()
     return expectation
+
+
+def _range(fields: Fields, key: str) -> tuple[float, float] | None:
+    """Read one number, or a list of the lowest and the highest."""
+    if isinstance(fields.value(key), list):
+        ends = [value for _, value in fields.items(key) if isinstance(value, int | float)]
+        if len(ends) == 2 and ends[0] <= ends[1]:
+            return float(ends[0]), float(ends[1])
+        fields.problem(key, "this is no range", "write two numbers, the lower one first: [25, 40]")
+        return None
+    number = fields.number(key)
+    return None if number is None else (number, number)
 
 
 def _recording(step: Fields) -> Recording | None:

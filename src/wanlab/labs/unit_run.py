@@ -14,32 +14,34 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from wanlab import __version__, record
 from wanlab.errors import WanlabError, reason_of
+from wanlab.input_file import read_input
+from wanlab.jobs.job import Say
+from wanlab.jobs.store import results_folder
 from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
 from wanlab.session import RecordedSession
+from wanlab.shared_folder import SharedFolder, output_folder
 from wanlab.temporary import TemporaryFolder
 
-from . import grade, page, pictures, run_inputs, student_files, table
+from . import grade, hand_in, page, pictures, run_inputs, student_files, table
+from .agreement import STATUSES
 from .instructor import solution_of
 from .outcome import Outcome, count
-from .report import STATUSES, GradeReport, StepReport, UnitReport, all_steps, transcript
-from .results_folder import results_folder
+from .report import GradeReport, StepReport, UnitReport, all_steps, transcript
 from .runner import StepRunner
 from .session_work import SessionWork
 from .step_samples import StepRecord
 from .unit import CLIENT, Step, Unit
 from .unit_file import for_seed, read_work
 
-Say = Callable[[str], None]
 SET_ENV = "set_env.sh"
 SUBMISSION = ".submission.sh"
 SCRIPT_ERROR = re.compile(rf"^bash: \S*{re.escape(SUBMISSION)}: (line \d+: .*[^:\s])", re.MULTILINE)
@@ -90,8 +92,7 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
     began = time.monotonic()
     with results_folder(final) as folder:
         home = folder / "home"
-        home.mkdir()
-        student_files.install(home, [unit])
+        student_files.install(SharedFolder(home).make(), [unit])
         with StepRunner(unit, home, seed=seed, clock=clock, say=say) as runner:
             try:
                 steps, solved, check = _perform(unit, runner, seed, say)
@@ -148,7 +149,7 @@ def _report(
     figures = [figure for result in [*steps, *solved] for figure in result.figures]
     return {
         "wanlab": __version__,
-        "inputs": run_inputs.digest(unit, seed=seed, clock=clock),
+        "inputs": run_inputs.key(unit, seed=seed, clock=clock),
         "unit": unit.name,
         "kind": unit.kind,
         "number": unit.number,
@@ -208,11 +209,11 @@ def grade_work(
     unit = for_seed(unit, seed)
     work = None if session is None else SessionWork(session)
     with TemporaryFolder("check") as temporary:
-        folder = (keep or temporary / "home").resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        home = output_folder(keep or temporary / "home").make()
         if work is not None:
-            work.restore_files(folder, unit)
-        student_files.install(folder, [unit])
+            work.restore_files(home, unit)
+        student_files.install(home, [unit])
+        folder = home.path.resolve()
         steps = _submission(unit, script, folder) if script else ()
         if quick:
             steps = [replace(step, lines=tuple(map(shortened, step.lines))) for step in steps]
@@ -279,10 +280,11 @@ def _submission(unit: Unit, script: Path, folder: Path) -> Sequence[Step]:
         steps = read_work(script, values, is_trusted=is_ours).steps
         return [replace(step, expect=(), says=(), record=None) for step in steps]
     try:
-        text = script.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_input(script, max_bytes=hand_in.MAX_BYTES).decode()
+    except UnicodeDecodeError as error:
         raise WanlabError(f"cannot read {script}: {reason_of(error)}") from None
-    (folder / SUBMISSION).write_text(text, encoding="utf-8")
+    text = text.replace("\r\n", "\n")  # written on Windows
+    SharedFolder(folder).write(SUBMISSION, text.encode())
     return [Step(1, "", (CLIENT,), (f"source ~/{SUBMISSION}",))]
 
 
@@ -304,15 +306,16 @@ def _write(unit: Unit, records: Sequence[StepRecord], report: UnitReport, folder
         warnings=tuple(report["warnings"]),
     )
     drawn = pictures.draw_all(records, folder, provenance, unit.heading)
-    (folder / "report.html").write_text(page.page(report, drawn), encoding="utf-8")
-    (folder / "report.txt").write_text(table.text(report), encoding="utf-8")
+    results = output_folder(folder)
+    results.write("report.html", page.page(report, drawn).encode())
+    results.write("report.txt", table.text(report).encode())
     _write_steps(all_steps(report), report, folder)
 
 
 def _write_interrupted(unit: Unit, runner: StepRunner, folder: Path) -> None:
     """Write the results of an interrupted run; nothing if its network has not booted."""
     if not runner.has_booted:
-        shutil.rmtree(folder / "home")
+        output_folder(folder).remove_tree("home")
         return
     steps = [outcome.report() for outcome in runner.outcomes]
     with suppress(OSError, WanlabError):
@@ -327,6 +330,7 @@ def _write_records(records: Sequence[StepRecord], folder: Path) -> None:
 
 
 def _write_steps(steps: list[StepReport], report: Mapping[str, object], folder: Path) -> None:
-    (folder / "transcript.txt").write_text(transcript(steps), encoding="utf-8")
+    results = output_folder(folder)
+    results.write("transcript.txt", transcript(steps).encode())
     text = json.dumps(report, indent=2, sort_keys=True) + "\n"
-    (folder / "report.json").write_text(text, encoding="utf-8")
+    results.write("report.json", text.encode())

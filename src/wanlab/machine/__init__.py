@@ -1,7 +1,6 @@
 """Machines: a kernel, a clock, and an agent to talk to. Nothing else.
 
     embedded    boots our own kernel in user space; its clock is virtual (the calendar) or real
-    native      fresh namespaces on the computer's kernel; its clock is the real one
     here        the machine that this program runs in
 
 A network does not ask which machine it has: it uses the protocol below, and `traits` says what differs.
@@ -9,7 +8,7 @@ A network does not ask which machine it has: it uses the protocol below, and `tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired, Protocol, TypedDict
 
@@ -20,7 +19,7 @@ from .client import AgentClient
 from .traits import MachineTraits
 
 Clock = Literal["virtual", "real"]
-MachineKind = Literal["embedded", "native", "here"]
+MachineKind = Literal["embedded", "here"]
 
 DEFAULT_LINE_RATE_BPS = 40_000_000_000
 READY_NS = 10_000_000_000
@@ -34,7 +33,6 @@ class MachineDescription(TypedDict):
     machine: MachineKind
     clock: Clock
     kernel: str
-    """The name of the embedded machine's kernel; "" for the computer's own."""
     kernel_release: str
     kernel_manifest: str
     seed: int | None
@@ -42,6 +40,8 @@ class MachineDescription(TypedDict):
     wire: NotRequired[Literal["mtu", "gso"]]
     nic: NotRequired[dict[str, str]]
     line_rate_bps: NotRequired[int]
+    missing_confinement: NotRequired[list[str]]
+    """What this computer lacks to confine the machine: see embedded/confinement.py."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,6 @@ class Machine(Protocol):
 
         CommandError where the machine's kernel is not the one that this program runs on.
         """
-        ...
-
-    def move_interfaces(self, names: Iterable[str]) -> None:
-        """Move interfaces of the computer into the machine. RequirementError if that is impossible."""
         ...
 
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:

@@ -1,7 +1,6 @@
 """Checks whether this computer has what machines need, and says how to get what is missing.
 
-It starts one machine of each kind, which takes a second. It changes nothing, except that the computer's
-kernel may load modules when it is asked about their features.
+It starts a machine, which takes a second, and changes nothing.
 """
 
 from __future__ import annotations
@@ -23,19 +22,8 @@ from wanlab.errors import MachineError, RequirementError, WanlabError
 
 from .guest_environment import ENVIRONMENT
 
-Area = Literal["programs", "embedded", "native"]
+Area = Literal["programs", "embedded"]
 
-QDISCS = (
-    *("netem", "tbf", "pfifo", "bfifo", "red", "codel", "fq_codel", "fq", "fq_pie", "pie", "sfq"),
-    *("choke", "cake", "sfb", "gred", "hhf", "htb", "hfsc", "prio", "drr", "qfq", "ets"),
-    *("ingress", "clsact"),
-)
-ALGORITHMS = (
-    *("reno", "cubic", "bbr", "bic", "htcp", "vegas", "westwood", "highspeed", "hybla", "veno"),
-    *("scalable", "lp", "yeah", "illinois", "dctcp", "cdg", "nv"),
-)
-NODE_ALGORITHM = "net.ipv4.tcp_congestion_control"
-NETFILTER = "net.bridge.bridge-nf-call-iptables"
 GIB = 1 << 30
 MEMORY_BYTES = 2 * GIB
 """The memory of the machine that is started."""
@@ -49,7 +37,7 @@ STRICT_OVERCOMMIT = "2"
 COMMITTED_BYTES = 256 << 20
 
 UNCONFINED = "a container may need --security-opt seccomp=unconfined"
-WITHOUT_PTRACE = "use Linux 7.3, which does not need it: in a checkout, WANLAB_KERNEL=7.3"
+WITHOUT_PTRACE = "use another mode, which does not need it (wanlab docs kernels)"
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 # Linux, Documentation/admin-guide/LSM/Yama.rst. With 1, a process may trace its children, as the
 # machine's kernel does.
@@ -107,18 +95,15 @@ class Checkup:
 
     findings: tuple[Finding, ...]
 
-    def can_run(self, area: Literal["embedded", "native"]) -> bool:
-        """Whether nothing is missing that this kind of machine cannot run without."""
-        return all(
-            finding.is_there
-            for finding in self.findings
-            if finding.is_needed and finding.area in (area, "programs")
-        )
+    @property
+    def can_run(self) -> bool:
+        """Whether nothing is missing that machines cannot run without."""
+        return all(finding.is_there for finding in self.findings if finding.is_needed)
 
 
 def checkup() -> Checkup:
     """Run all checks."""
-    return Checkup((*_programs(), *_embedded(), *_native()))
+    return Checkup((*_programs(), *_embedded()))
 
 
 # -- programs -----------------------------------------------------------------------------------------
@@ -178,18 +163,19 @@ def _embedded() -> Iterator[Finding]:
         "cpu pinning", _pin, "machines are several times slower without it; allow sched_setaffinity"
     )
     yield finding("ptrace", _ptrace, UNCONFINED, is_needed=True)
+    yield finding("traps", _traps, is_needed=True)
     yield finding("overcommit", _overcommit, is_needed=True)
     yield finding("open files", _open_files, "raise the hard limit (ulimit -Hn) to 4096 or more")
     yield finding(
         "landlock",
         _landlock,
         "use Linux 5.13 or newer with Landlock enabled: without it your files are protected "
-        "by wanlab's kernel alone (docs/security.md)",
+        "by wanlab's kernel alone (wanlab docs security)",
     )
     yield finding(
         "seccomp",
         _seccomp,
-        "allow prctl(PR_SET_NO_NEW_PRIVS) and seccomp filters (docs/security.md)",
+        "allow prctl(PR_SET_NO_NEW_PRIVS) and seccomp filters (wanlab docs security)",
     )
     yield finding("boot", _boot, is_needed=True)
 
@@ -284,16 +270,31 @@ def _why_not_traced(error: OSError) -> tuple[str, str]:
     )
 
 
+def _traps() -> str:
+    """Return the mode in which machines take over system calls on virtual time, and why."""
+    from .embedded.image import find_image
+    from .embedded.traps import NAMES, TRAPS_VARIABLE, choose_traps, chosen_mode, why_not_in_process
+
+    image = find_image()
+    mode = choose_traps(image)
+    if chosen_mode():
+        reason = f" ({TRAPS_VARIABLE})"
+    else:
+        reason = "" if mode == "inprocess" else f", not in-process: {why_not_in_process(image)}"
+    return f"{NAMES[mode]} mode{reason}"
+
+
 def _mode_without_ptrace() -> str:
     """Return how the kernel that this computer would boot runs without ptrace; "" if it cannot."""
     from .embedded.image import find_image
-    from .embedded.traps import has_seccomp_mode
+    from .embedded.traps import NAMES, choose_traps
 
     try:
         image = find_image()
+        mode = choose_traps(image)
     except WanlabError:
-        return ""  # the finding "kernel" says why
-    return f"Linux {image.name} uses its seccomp mode" if has_seccomp_mode(image) else ""
+        return ""  # the findings "kernel" and "traps" say why
+    return "" if mode == "ptrace" else f"Linux {image.name} runs in {NAMES[mode]} mode"
 
 
 def _overcommit() -> str:
@@ -318,13 +319,17 @@ def _open_files() -> str:
 
 
 def _landlock() -> str:
-    from .embedded.confinement import landlock_version, missing_parts
+    from .embedded.confinement import SIGNALS_VERSION, landlock_version, missing_parts
 
     version = landlock_version()
     if not version:
         raise RequirementError("this computer's kernel does not offer Landlock")
     if "landlock" in missing_parts():
         raise RequirementError(f"version {version}, but it cannot be used here")
+    if version < SIGNALS_VERSION:
+        return (
+            f"version {version} (signals of a hostile program: since {SIGNALS_VERSION}, Linux 6.12)"
+        )
     return f"version {version}"
 
 
@@ -362,74 +367,3 @@ def _trial_folder() -> Path:
     except (FileNotFoundError, RequirementError):
         return Path.cwd()
     return folder
-
-
-# -- the native machine -------------------------------------------------------------------------------
-
-
-def _native() -> Iterator[Finding]:
-    """Start a machine, and try in it each feature of the computer's kernel."""
-    from .native import NativeMachine
-
-    machines: list[NativeMachine] = []
-
-    def namespaces() -> str:
-        machines.append(NativeMachine(_trial_folder()))
-        return "a user namespace" if machines[0].has_user_namespace else "as root"
-
-    yield _check("native", "namespaces", namespaces, is_needed=True)
-    if not machines:
-        return
-    (machine,) = machines
-    try:
-        why_not = machine.agent.probe(
-            qdiscs=QDISCS,
-            links=("veth", "bridge", "ifb", "vxlan", "vlan"),
-            algorithms=ALGORITHMS,
-            sysctls=[(NETFILTER, "1"), *((NODE_ALGORITHM, name) for name in ALGORITHMS)],
-        )
-    finally:
-        machine.close()
-    # The probe gives the reason why the kernel lacks each feature; "" if it has the feature.
-    for kind in ("veth", "bridge"):
-        yield _device(kind, why_not["links"][kind])
-    yield _backpressure(why_not["sysctls"][f"{NETFILTER} = 1"])
-    for kind in QDISCS:
-        yield _queue(kind, why_not["qdiscs"][kind])
-    for name in ALGORITHMS:
-        why_no_default = why_not["sysctls"][f"{NODE_ALGORITHM} = {name}"]
-        yield _algorithm(name, why_not["algorithms"][name], why_no_default)
-
-
-def _device(kind: str, why_not: str) -> Finding:
-    remedy = f"use a kernel with CONFIG_{kind.upper()}"
-    return Finding("native", kind, not why_not, why_not or "available", remedy, is_needed=True)
-
-
-def _backpressure(why_not: str) -> Finding:
-    effect = "backpressure on senders" if why_not else "no backpressure"
-    remedy = "as root: modprobe br_netfilter"
-    return Finding("native", "br_netfilter", not why_not, f"switches exert {effect}", remedy)
-
-
-def _queue(kind: str, why_not: str) -> Finding:
-    from .native.requirements import kernel_option
-
-    remedy = f"use --machine embedded, or a kernel with {kernel_option(kind)}"
-    says = "not available" if why_not else "available"
-    return Finding("native", f"queue {kind}", not why_not, says, remedy)
-
-
-def _algorithm(name: str, why_not: str, why_no_default: str) -> Finding:
-    if why_not:
-        remedy = f"use --machine embedded, or as root: modprobe tcp_{name}"
-        return Finding("native", f"tcp {name}", False, "not available", remedy)
-    if why_no_default:
-        return Finding(
-            "native",
-            f"tcp {name}",
-            False,
-            "for single connections only (iperf3 -C), not as a node's default",
-            f"as root: add {name} to sysctl net.ipv4.tcp_allowed_congestion_control",
-        )
-    return Finding("native", f"tcp {name}", True, "available")

@@ -8,12 +8,10 @@ agent cannot do it, and MachineError if the machine ends.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from wanlab.agent.namespaces import NamespacePaths
-    from wanlab.agent.native_root import NativeRoot
-    from wanlab.agent.probe import ProbeResult
     from wanlab.agent.processes import InputState
     from wanlab.agent.root import EmbeddedRoot, GuestEnvironment
     from wanlab.agent.serve import AgentDescription
@@ -40,7 +38,6 @@ class AgentClient:
         self,
         environment: Mapping[str, str],
         embedded_root: EmbeddedRoot | None = None,
-        native_root: NativeRoot | None = None,
         guest_environment: GuestEnvironment | None = None,
     ) -> AgentDescription:
         """Make the file system and install the guest environment. The first call to an agent."""
@@ -50,7 +47,6 @@ class AgentClient:
                 "prepare",
                 environment=dict(environment),
                 embedded_root=embedded_root,
-                native_root=native_root,
                 guest_environment=guest_environment,
             ),
         )
@@ -100,6 +96,9 @@ class AgentClient:
     def input_state(self, number: int) -> InputState:
         return cast("InputState", self._call("input_state", number=number))
 
+    def waits_for_input(self, number: int) -> bool:
+        return bool(self._call("waits_for_input", number=number))
+
     def grant_credit(self, number: int, more: int) -> None:
         """Allow `more` further bytes of a process's output to be read."""
         self._call("grant_credit", number=number, more=more)
@@ -135,6 +134,10 @@ class AgentClient:
         """Return the programs that the sandbox's processes have changed for themselves."""
         programs = list(programs)
         return cast("list[str]", self._call("changed_programs", programs=programs, path=path))
+
+    def written_files(self, keep: str) -> list[list[Any]]:
+        """Return path and size of each file that is lost with the machine; copy them to a folder."""
+        return cast("list[list[Any]]", self._call("written_files", keep=keep))
 
     # -- nodes ------------------------------------------------------------------------------------
 
@@ -185,24 +188,3 @@ class AgentClient:
 
     def unwatch(self, number: int, time_ns: int) -> list[int]:
         return cast("list[int]", self._call("unwatch", number=number, time_ns=time_ns))
-
-    # -- the kernel -------------------------------------------------------------------------------
-
-    def probe(
-        self,
-        qdiscs: Sequence[str],
-        links: Sequence[str],
-        algorithms: Sequence[str],
-        sysctls: Sequence[tuple[str, str]],
-    ) -> ProbeResult:
-        """Find out which of these features the kernel has, by trying each."""
-        return cast(
-            "ProbeResult",
-            self._call(
-                "probe",
-                qdiscs=list(qdiscs),
-                links=list(links),
-                algorithms=list(algorithms),
-                sysctls=list(sysctls),
-            ),
-        )

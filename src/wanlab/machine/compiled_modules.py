@@ -14,8 +14,20 @@ from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
 from pathlib import Path
 
 LIBRARIES = (
-    *("matplotlib", "mpl_toolkits", "numpy", "PIL", "contourpy", "cycler", "dateutil", "fontTools"),
-    *("kiwisolver", "packaging", "pyparsing", "msgspec", "six", "typing_extensions"),
+    "matplotlib",
+    "mpl_toolkits",
+    "numpy",
+    "PIL",
+    "contourpy",
+    "cycler",
+    "dateutil",
+    "fontTools",
+    "kiwisolver",
+    "packaging",
+    "pyparsing",
+    "msgspec",
+    "six",
+    "typing_extensions",
 )
 """Libraries that programs inside a machine import to draw figures."""
 MAX_SIZE = 0xFFFFFFFF

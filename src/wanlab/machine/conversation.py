@@ -57,6 +57,7 @@ class Conversation:
         self._console = console
         self._serves = serves
         self._is_closed = False
+        self._fault = ""
         self._owner = os.getpid()
         self.agent = AgentClient(self.call)
 
@@ -79,12 +80,16 @@ class Conversation:
         if self._is_closed:
             raise MachineError("the machine has been closed")
         self.refuse_fork()
+        if self._fault:
+            raise MachineError(self._fault, console=self._console())
         try:
             self._loop.run(until_ns, self._serving(stop) if self._serves else stop)
         except ConnectionClosed:
             raise self._explain_end() from None
         except PeerError as error:
-            raise MachineError(str(error), console=self._console()) from error
+            # After nonsense, each side may wait for the other for ever.
+            self._fault = str(error)
+            raise MachineError(self._fault, console=self._console()) from error
 
     @property
     def is_forked(self) -> bool:

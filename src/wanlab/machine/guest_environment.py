@@ -29,6 +29,7 @@ ENVIRONMENT = {
     "LOGNAME": "root",
     "SHELL": "/bin/bash",
     "LANG": "C.UTF-8",
+    "TERM": "xterm-256color",
     "PYTHONHASHSEED": "0",
     "PYTHONPATH": "/run/wanlab/python",
     "WANLAB_PYTHON": "/run/wanlab/bin/wanlab-python",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import MachineKind
-from .here import here_traits
-from .traits import EMBEDDED, NATIVE, MachineTraits
+from .here import read_about
+from .traits import EMBEDDED, HERE, MachineTraits
 
 
 def traits_of(kind: MachineKind) -> MachineTraits:
@@ -12,6 +12,7 @@ def traits_of(kind: MachineKind) -> MachineTraits:
 
     RequirementError for "here" if this program does not run inside a machine.
     """
-    if kind == "here":
-        return here_traits()
-    return NATIVE if kind == "native" else EMBEDDED
+    if kind == "embedded":
+        return EMBEDDED
+    read_about()
+    return HERE

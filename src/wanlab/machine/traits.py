@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
+
+Traps = Literal["ptrace", "inprocess", "inprocess-nopatch", "seccomp"]
+"""How a machine's kernel takes over system calls and page faults: see embedded/traps.py."""
 
 
 @dataclass(frozen=True)
 class MachineTraits:
     """`is_shared`: the machine exists before the network, carries others, and outlives it.
-    `has_own_kernel`: its kernel is the one that wanlab builds, not the computer's.
-    `protects_kernel`: a malicious program cannot take over its kernel."""
+    `traps`: the mode of a machine that has been started; "" before, and here."""
 
     is_shared: bool
-    has_own_kernel: bool
-    protects_kernel: bool = True
+    traps: Traps | Literal[""] = ""
 
     @property
-    def boots_kernel(self) -> bool:
-        """Whether a kernel is booted for this network alone."""
-        return self.has_own_kernel and not self.is_shared
+    def protects_kernel(self) -> bool:
+        """Whether a malicious program cannot take over the machine's kernel."""
+        return self.traps in ("", "ptrace")
 
 
-EMBEDDED = MachineTraits(is_shared=False, has_own_kernel=True)
-EMBEDDED_IN_SECCOMP_MODE = replace(EMBEDDED, protects_kernel=False)
-NATIVE = MachineTraits(is_shared=False, has_own_kernel=False)
+EMBEDDED = MachineTraits(is_shared=False)
+HERE = MachineTraits(is_shared=True)

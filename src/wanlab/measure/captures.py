@@ -14,14 +14,16 @@ import contextlib
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
-from wanlab.errors import RequirementError, WanlabError
+from wanlab.errors import RequirementError, WanlabError, reason_of
+from wanlab.fields import MAX_QUOTED_CHARACTERS
 from wanlab.network import Network
 from wanlab.record import Table
+from wanlab.shared_folder import file_error, open_output
 from wanlab.units import parse_size
 from wanlab.version import VERSION
 
@@ -31,6 +33,7 @@ from .readings import Beginning, Reading, Source, Stream
 WHOLE_PACKET = 262_144
 RING_BYTES = 32 << 20
 MAX_BYTES = 1 << 30
+MAX_FILTER_CHARACTERS = 4096
 SECOND_NS = 1_000_000_000
 STATISTICS_BYTES = 64
 """Space in the file that is kept free for the statistics of each port."""
@@ -148,11 +151,21 @@ class Capture:
         ]
 
     def began(self, beginning: Beginning) -> None:
-        self._file = self._stream or self.file.open("wb")
         comment = f"captured on a network's {self._clock_words(beginning)}"
-        self._writer = PcapngFile(self._file, f"wanlab {VERSION}", comment)
-        for name in self._ports:
-            self._writer.add_interface(name, self._snaplen, self._filter)
+        self._file = self._stream or self._open()
+        with self._writing():
+            self._writer = PcapngFile(self._file, f"wanlab {VERSION}", comment)
+            for name in self._ports:
+                self._writer.add_interface(name, self._snaplen, self._filter)
+            self._file.flush()  # a capture that is killed before its first packet can be read
+
+    def _open(self) -> BinaryIO:
+        """Open the file. Meanwhile programs run in the network, and may have put a link there."""
+        assert self._network is not None
+        try:
+            return open_output(self.file, self._network.folder)
+        except OSError as error:
+            raise file_error("write", self.file, error) from None
 
     def take(self, reading: Reading) -> None:
         if reading.time_ns != self._batch_ns:
@@ -169,13 +182,12 @@ class Capture:
         if self._writer is None:
             return []
         assert self._file is not None
-        for interface, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
-            self._writer.add_statistics(interface, self._last_ns, count + dropped, dropped)
+        with self._writing():
+            for interface, (count, dropped) in enumerate(zip(self._counts, lost, strict=True)):
+                self._writer.add_statistics(interface, self._last_ns, count + dropped, dropped)
+            self._file.flush()
         if self._stream is None:
             self._file.close()
-        else:
-            with contextlib.suppress(BrokenPipeError):
-                self._file.flush()
         self._writer = None
         warnings = [
             f"capture of {name}: {count} packets were lost because the ring was full"
@@ -217,17 +229,32 @@ class Capture:
         if self._max_packets is not None:
             fitting = min(fitting, max(0, self._max_packets - self.packets))
         written = batch[:fitting]
-        try:
+        with self._writing():
             writer.write(written)
             assert self._file is not None
             self._file.flush()  # for programs that read the file while it grows
-        except BrokenPipeError:  # Wireshark was closed
-            self._writer = None
+        if self.is_over:  # the reader has gone
             return
         for _, interface, *_ in written:
             self._counts[interface] += 1
         if written:
             self._last_ns = written[-1][0]
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """End the capture if its file cannot be written; WanlabError unless its reader has gone."""
+        try:
+            yield
+        except BrokenPipeError:  # Wireshark was closed
+            self._writer = None
+        except OSError as error:
+            self._writer = None
+            if self._stream is None:
+                assert self._file is not None
+                with contextlib.suppress(OSError):  # it tries to write again
+                    self._file.close()
+            where = "the capture" if self._stream is not None else self.file
+            raise WanlabError(f"cannot write {where}: {reason_of(error)}") from None
 
     def _count_fitting(self, batch: Sequence[Packet], bytes_written: int) -> int:
         """Return how many packets of a batch fit into the file.
@@ -279,8 +306,13 @@ def compile_filter(expression: str, snaplen: int) -> list[list[int]]:
             f'the filter "{expression}" cannot be compiled: tcpdump is not installed',
             "install tcpdump, or capture without a filter",
         )
+    if len(expression) > MAX_FILTER_CHARACTERS or not expression.isprintable():
+        raise WanlabError(
+            f"the filter {expression[:MAX_QUOTED_CHARACTERS]!r} is not an expression of tcpdump",
+            f"it is one line with at most {MAX_FILTER_CHARACTERS} characters",
+        )
     done = subprocess.run(
-        [program, "-y", "EN10MB", "-s", str(snaplen), "-ddd", expression],
+        [program, "-y", "EN10MB", "-s", str(snaplen), "-ddd", "--", expression],
         capture_output=True,
         text=True,
         check=False,

@@ -16,7 +16,12 @@ from .readings import Readings, Source
 # struct inet_diag_req: the older request (TCPDIAG_GETSOCK), which is answered for both families.
 _BODY = struct.pack(
     "=BBBB48xII",
-    *(socket.AF_UNSPEC, 0, 0, tcp_info.ALL_EXTENSIONS, tcp_info.ESTABLISHED_AND_ENDING, 0),
+    socket.AF_UNSPEC,
+    0,
+    0,
+    tcp_info.ALL_EXTENSIONS,
+    tcp_info.ESTABLISHED_AND_ENDING,
+    0,
 )
 REQUEST = netlink.request(tcp_info.TCPDIAG_GETSOCK, _BODY)
 
@@ -68,6 +73,12 @@ class Flows(Readings):
 
 
 _END_COLUMNS = (
-    *("time_ns", "node", "flow", "congestion"),
-    *("local_address", "local_port", "remote_address", "remote_port"),
+    "time_ns",
+    "node",
+    "flow",
+    "congestion",
+    "local_address",
+    "local_port",
+    "remote_address",
+    "remote_port",
 )

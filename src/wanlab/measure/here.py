@@ -15,7 +15,7 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from wanlab.agent.root import ABOUT_FILE, NETNS_FOLDER
 from wanlab.errors import PeerError, RequirementError, WanlabError, did_you_mean
 
 from . import netlink, netlink_link, netlink_qdisc, tcp_info
+from .lost_packets import FILES, Drop, NodeState, drops_of, protocol_counters
 from .netlink_link import LinkCounters
 from .port_queue import PortQueue, port_queue
 from .qdisc import QdiscCounters
@@ -117,6 +118,13 @@ class LocalView:
                     raise
         raise AssertionError
 
+    def drops(self) -> list[Drop]:
+        """Return every place where packets were lost, most packets first."""
+        return drops_of(
+            NodeState(node.name, node.ports, node.qdiscs, self._protocols(node.name))
+            for node in self.snapshot()
+        )
+
     def node_of(self, port: str) -> str:
         """Return the node that has a port; if several do, this program's node, or WanlabError."""
         candidates = {
@@ -169,7 +177,10 @@ class LocalView:
     def _flows(self, node: str, family: int) -> bytes:
         body = struct.pack(
             "=BBBxI48x",
-            *(family, socket.IPPROTO_TCP, tcp_info.ALL_EXTENSIONS, tcp_info.ESTABLISHED_AND_ENDING),
+            family,
+            socket.IPPROTO_TCP,
+            tcp_info.ALL_EXTENSIONS,
+            tcp_info.ESTABLISHED_AND_ENDING,
         )
         return self._dump(node, NETLINK_SOCK_DIAG, tcp_info.SOCK_DIAG_BY_FAMILY, body)
 
@@ -183,11 +194,22 @@ class LocalView:
         return self._sockets[node, protocol]
 
     def _open(self, node: str, protocol: int) -> Netlink:
+        with self._inside(node):
+            return Netlink(protocol)
+
+    def _protocols(self, node: str) -> dict[str, int]:
+        with self._inside(node):
+            paths = [Path(f"/proc/thread-self/net/{Path(path).name}") for path in FILES]
+            return protocol_counters(*(path.read_text(encoding="ascii") for path in paths))
+
+    @contextlib.contextmanager
+    def _inside(self, node: str) -> Iterator[None]:
+        """Run the body in the namespace of a node."""
         descriptor = os.open(self._namespace(node), os.O_RDONLY | os.O_CLOEXEC)
         try:
             system.setns(descriptor, system.CLONE_NEWNET)
             try:
-                return Netlink(protocol)
+                yield
             finally:
                 system.setns(self._own, system.CLONE_NEWNET)
         except PermissionError:

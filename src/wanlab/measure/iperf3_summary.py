@@ -58,7 +58,7 @@ def summarize(output: str) -> Iperf3Summary:
 
 
 def _from_json(text: str) -> Iperf3Summary:
-    test = iperf3.parse(text[: text.rindex("}") + 1] if "}" in text else text)
+    test = iperf3.parse_all(text[: text.rindex("}") + 1] if "}" in text else text)[-1]
     counted = [interval for interval in test.intervals if not interval.omitted]
     rates: dict[float, float] = {}
     by_stream: dict[int, float] = {}

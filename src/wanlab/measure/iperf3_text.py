@@ -45,8 +45,11 @@ class IntervalReport:
 
 
 def parse(text: str) -> list[IntervalReport]:
-    """Return all lines with numbers; raise WanlabError if there are none."""
-    lines = [_line(match) for raw in text.splitlines() if (match := LINE.match(raw.rstrip()))]
+    """Return all lines with numbers; raise WanlabError if there are none, or a wrong one."""
+    try:
+        lines = [_line(match) for raw in text.splitlines() if (match := LINE.match(raw.rstrip()))]
+    except ValueError as error:  # another program's: "1.2.3 sec", or thousands of digits
+        raise WanlabError(f"the output of iperf3 has a wrong number: {error}") from None
     if not lines:
         last = text.strip().splitlines()[-1:] or ["it printed nothing"]
         raise WanlabError(f"iperf3 measured nothing: {last[0]}")

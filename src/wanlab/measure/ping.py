@@ -98,6 +98,13 @@ _NO_TIMES = re.compile(r"\s*(?:pipe \d+)?")
 
 def parse(text: str) -> Ping:
     """Parse the whole output of one run of ping; raise WanlabError if it is not complete."""
+    try:
+        return _parse(text)
+    except ValueError as error:  # another program's: "1.2.3 ms", or thousands of digits
+        raise WanlabError(f"the output of ping has a wrong number: {error}") from None
+
+
+def _parse(text: str) -> Ping:
     lines = text.splitlines()
     header = _HEADER.match(lines[0]) if lines else None
     if header is None:
@@ -140,8 +147,13 @@ def parse(text: str) -> Ping:
 def parse_reply(line: str) -> Reply | None:
     """Parse one line of ping; return None if it is not a reply."""
     match = _REPLY.fullmatch(line.strip())
-    if match is None:
+    try:
+        return None if match is None else _reply(match)
+    except ValueError:
         return None
+
+
+def _reply(match: re.Match[str]) -> Reply:
     return Reply(
         sequence=int(match["sequence"]),
         time_ms=float(match["time"]) if match["time"] else None,

@@ -127,6 +127,11 @@ def _htb_rates(options: bytes) -> list[int]:
         return []
 
 
+def netem_limit(options: bytes) -> int:
+    """Return the limit of a netem in packets."""
+    return int(_NETEM.unpack_from(options)[1])
+
+
 def _netem(options: bytes) -> PortConditions:
     latency, _, loss, _, duplicate, jitter = _NETEM.unpack_from(options)
     fields = netlink.attributes(options[_NETEM.size :])

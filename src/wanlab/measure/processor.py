@@ -29,8 +29,16 @@ _WORDS = (0, 1, 2, 9, 11)  # net/core/net-procfs.c, softnet_seq_show()
 
 TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 SOFTIRQS = (
-    *("high", "timer", "net_tx", "net_rx", "block", "irq_poll"),
-    *("tasklet", "sched", "hrtimer", "rcu"),
+    "high",
+    "timer",
+    "net_tx",
+    "net_rx",
+    "block",
+    "irq_poll",
+    "tasklet",
+    "sched",
+    "hrtimer",
+    "rcu",
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 
-from wanlab.errors import WanlabError
+from wanlab.errors import InputError, WanlabError
+from wanlab.json_text import PLAIN, decode_json
 
 from . import ping
 from .fairness import jain
@@ -143,17 +144,22 @@ def _jain(argument: str | None, path: str) -> Extractor:
 # -- any program ----------------------------------------------------------------------------------
 
 
+_NOT_A_NUMBER = (InputError, ArithmeticError, ValueError, LookupError, TypeError, AssertionError)
+
+
 def _json(file: str | None, path: str) -> Extractor:
     keys = path.split(".")
 
     def extract(step: StepOutput) -> Metric:
         try:
-            value: object = json.loads(step.text_of(file))
+            value = decode_json(step.text_of(file), PLAIN)
             for key in keys:
                 value = _item(value, key)
             assert isinstance(value, str | int | float)
-            return Metric(float(value))
-        except (ValueError, KeyError, IndexError, TypeError, AssertionError) as error:
+            number = float(value)
+            assert isfinite(number)
+            return Metric(number)
+        except _NOT_A_NUMBER as error:
             raise WanlabError(f"there is no number {path} in the JSON: {error!r}") from None
 
     return extract

@@ -81,10 +81,7 @@ class Readings:
 def interface_numbers(network: Network, ports: Sequence[str]) -> dict[str, dict[int, str]]:
     """Return, for each namespace, the names of its ports by interface index."""
     nodes = [network.namespace_of(network.port(name)) for name in ports]
-    sources = [
-        ["file", node, f"/sys/class/net/{name}/ifindex"]
-        for node, name in zip(nodes, ports, strict=True)
-    ]
+    sources = [["index", node, name] for node, name in zip(nodes, ports, strict=True)]
     devices: dict[str, dict[int, str]] = {}
     for node, name, number in zip(nodes, ports, network.read(sources), strict=True):
         devices.setdefault(node, {})[int(number)] = name

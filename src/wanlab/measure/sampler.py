@@ -22,7 +22,7 @@ from wanlab.errors import WanlabError
 from wanlab.network import Network, Process
 from wanlab.network.counter_watch import CounterWatch
 from wanlab.record import Table
-from wanlab.units import parse_time
+from wanlab.units import format_time, parse_time
 
 from .columns import together
 from .readings import Beginning, Reading, Sampler
@@ -30,6 +30,8 @@ from .readings import Beginning, Reading, Sampler
 DRAIN_NS = 20_000_000
 """How often events and packets are fetched; in between the kernel keeps them in rings."""
 PROGRESS_NS = 100_000_000
+MIN_EVERY_NS = 10_000
+"""The agent's timer cannot fire much more often."""
 
 
 class Sampling:
@@ -44,8 +46,11 @@ class Sampling:
         self._network = network
         self._samplers = list(samplers)
         self._every_ns = parse_time(every)
-        if self._every_ns <= 0:
-            raise WanlabError("the sampling interval must be positive", "every='10ms', for example")
+        if self._every_ns < MIN_EVERY_NS:
+            raise WanlabError(
+                f"the sampling interval cannot be {format_time(self._every_ns)}",
+                f"at least {format_time(MIN_EVERY_NS)}, as in every='10ms'",
+            )
         for sampler in self._samplers:
             sampler.prepare(network)
         sources = [list(sampler.sources()) for sampler in self._samplers]
@@ -110,7 +115,7 @@ class Sampling:
         lost = iter(losses)
         for sampler, count in zip(self._samplers, self._counts, strict=True):
             warnings = sampler.ended([next(lost) for _ in range(count)])
-            self._network.warnings += [w for w in warnings if w not in self._network.warnings]
+            self._network.add_warnings(warnings)
 
     def run(
         self,

@@ -5,11 +5,13 @@ netem.loss_percent    tbf.rate_mbps    kind(fq_codel).exists    sysctl.value
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 
-from wanlab.errors import WanlabError
+import msgspec
+
+from wanlab.errors import InputError, WanlabError
+from wanlab.json_text import decode_json
 
 from .metric_values import Extractor, Metric, MetricReader, StepOutput, beginning
 
@@ -68,12 +70,14 @@ def _sysctl(argument: str | None, path: str) -> Extractor:
     return extract
 
 
+_QDISCS = msgspec.json.Decoder(list[dict[str, object]])
+
+
 def _qdiscs(output: str) -> list[dict[str, object]]:
     try:
-        qdiscs = json.loads(output)
-    except ValueError:
+        return decode_json(output, _QDISCS)
+    except InputError:
         raise WanlabError(f"this is not the output of tc -j: {beginning(output)}") from None
-    return [qdisc for qdisc in qdiscs if isinstance(qdisc, dict)]
 
 
 def _options(output: str, kind: str) -> Options:

@@ -58,7 +58,7 @@ def parse(text: str | bytes, *, device: str = "") -> list[TcQdisc]:
     try:
         documents = msgspec.json.decode(text, type=list[dict[str, object]])
         qdiscs = [_qdisc(document, device) for document in documents]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WanlabError(
             f"cannot parse the output of tc: {error}", "was tc called with -s and -j?"
         ) from error

@@ -99,7 +99,7 @@ def parse(text: str | bytes) -> FlowResults | Datagrams:
         if kind == "udp":
             return msgspec.json.decode(text, type=Datagrams)
         return msgspec.json.decode(text, type=FlowResults)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WanlabError(
             f"cannot parse the output of wanlab-traffic: {error}",
             "it must be one whole JSON document; was it called with --json?",

@@ -10,8 +10,10 @@
 from __future__ import annotations
 
 import wanlab
+from wanlab.topology import Controller as TopologyController
 from wanlab.topology import Link as TopologyLink
 
+from .controllers import connects, warn_of_absence
 from .hosts import Node
 from .limited import Host
 from .link import Link
@@ -25,6 +27,7 @@ from .switches import OVSSwitch
 def attach() -> Mininet:
     """Return a Mininet for the network of this machine. Raises RequirementError if it has none."""
     topology = live_network().attach()
+    Mininet.inited = True  # leave the buffers of a running network as they are
     net = Mininet(controller=None, build=False)
     for node in topology.nodes:
         _add_node(net, node)
@@ -33,6 +36,9 @@ def attach() -> Mininet:
             _add_link(net, link)
     net.built = True
     pause_after_start()
+    for controller in topology.controllers:
+        if controller.kind != "outside" and not controller.is_ours:
+            _look_for(controller)
     return net
 
 
@@ -42,6 +48,12 @@ def detach(net: Mininet) -> None:
     for node in net.values():
         node.cleanup()
     live_network().close()
+
+
+def _look_for(controller: TopologyController) -> None:
+    """Warn of a controller that the switches are to connect to, and that is not there."""
+    if not connects(controller.address, controller.port):
+        warn_of_absence(controller.address, [controller.port])
 
 
 def _add_node(net: Mininet, node: object) -> None:

@@ -8,6 +8,7 @@ To add a command, derive from CLI and define do_NAME(self, line); a true return 
 from __future__ import annotations
 
 import atexit as atexit
+import contextlib
 import errno as errno
 import os as os
 import re
@@ -24,6 +25,8 @@ from select import POLLIN as POLLIN
 from select import poll as poll
 from subprocess import call as call
 from typing import IO, Any, cast
+
+from wanlab.errors import WanlabError
 
 from .commands import quietRun as quietRun
 from .connections import dumpNodeConnections, dumpPorts
@@ -116,9 +119,21 @@ class CLI(Cmd):
             return "EOF"
 
     def _run_line(self, line: str) -> bool | None:
-        """Run a command; return whether the prompt is to end."""
+        """Run a command; return whether the prompt is to end.
+
+        Mininet ends the network when a command raises an exception. Here the user keeps it.
+        """
         line = self.precmd(line)
-        return self.postcmd(cast("bool", self.onecmd(line)), line)
+        try:
+            is_over = cast("bool", self.onecmd(line))
+        except BrokenPipeError:  # nobody reads the output any more
+            raise
+        except Exception as exception:
+            with contextlib.suppress(Exception):  # such as a node whose shell has ended
+                self._stop_waiting_nodes()
+            self._fail(f"*** Error: {line.strip()}: {_described(exception)}\n")
+            is_over = False
+        return self.postcmd(is_over, line)
 
     def _stop_waiting_nodes(self) -> None:
         for node in self.mn.values():
@@ -195,7 +210,10 @@ class CLI(Cmd):
         return re.sub(r"\S+", replace, text)
 
     def _send(self, node: Node, text: str, echoes: bool = True) -> None:
-        node.sendCmd(self._with_addresses(text), echoes=echoes and self.isatty())
+        # A command that would read lines of a file or pipe, which are commands of the prompt, gets
+        # the end of its input instead: it would wait for ever.
+        has_input = self.isatty()
+        node.sendCmd(self._with_addresses(text), echoes=echoes and has_input, has_input=has_input)
         self.waitForNode(node)
 
     def waitForNode(self, node: Node) -> None:
@@ -471,6 +489,11 @@ Programs that need a terminal have one:
         """Ctrl-D: leave the prompt."""
         output("\n")
         return self.do_exit(line)
+
+
+def _described(exception: Exception) -> str:
+    is_ours = isinstance(exception, WanlabError)
+    return str(exception) if is_ours else f"{type(exception).__name__}: {exception}"
 
 
 def _first_word(line: str) -> tuple[str, str]:

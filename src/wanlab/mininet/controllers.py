@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from wanlab.errors import RequirementError, WanlabError
@@ -30,7 +30,14 @@ POLL_INTERVAL_S = 0.01
 MAX_WAIT_S = 30.0
 CONTROLLER_PARAMETERS = {
     *NODE_PARAMETERS,
-    *("command", "cargs", "cdir", "ip", "port", "protocol", "verbose", "cip"),
+    "command",
+    "cargs",
+    "cdir",
+    "ip",
+    "port",
+    "protocol",
+    "verbose",
+    "cip",
 }
 
 
@@ -213,9 +220,7 @@ class RemoteController(Controller):
             if self.isListening(self.ip, port) or self._is_relayed(port):
                 self.port = port
                 return
-        for port in ports:
-            warn(f"Unable to contact the remote controller at {self.ip}:{port}\n")
-        warn(f"(to use one on your own computer: --allow-connect {self.ip}:{ports[0]})\n")
+        warn_of_absence(self.ip, ports)
         if not self._has_fixed_port:
             info(f"Setting remote controller to {self.ip}:{self.port}\n")
 
@@ -232,6 +237,13 @@ class RemoteController(Controller):
         self.cmd("wanlab-relay", self.ip, port, "--detach")
         self.ip = "127.0.0.1"
         return self.isListening(self.ip, port)
+
+
+def warn_of_absence(address: str, ports: Sequence[int]) -> None:
+    """Say that no controller answers at these ports of an address."""
+    for port in ports:
+        warn(f"Unable to contact the remote controller at {address}:{port}\n")
+    warn(f"(to use one on your own computer: --allow-connect {address}:{ports[0]})\n")
 
 
 class Ryu(Controller):

@@ -38,8 +38,20 @@ NEW_JOB = re.compile(r"^\[\d+\] \d+\r?\n")
 PrivateDirectory = str | tuple[str, str] | list[str]
 
 NODE_PARAMETERS = {
-    *("ip", "mac", "defaultRoute", "lo", "privateDirs", "inNamespace", "waitExited"),
-    *("cpu", "cores", "sched", "period_us", "isSwitch", "cls", "batch"),
+    "ip",
+    "mac",
+    "defaultRoute",
+    "lo",
+    "privateDirs",
+    "inNamespace",
+    "waitExited",
+    "cpu",
+    "cores",
+    "sched",
+    "period_us",
+    "isSwitch",
+    "cls",
+    "batch",
 }
 PARAMETERS_OF_OTHERS = {
     "bw": "bw belongs to a link: addLink(..., cls=TCLink, bw=10)",
@@ -70,6 +82,8 @@ class Node:
         self.intfs: dict[int, Intf] = {}
         self.ports: dict[Intf, int] = {}
         self.nameToIntf: dict[str, Intf] = {}
+        self.reserved_ports: set[int] = set()
+        """The ports that led to deleted nodes. Mininet does not use them again."""
         self.lastCmd: str | None = None
         self.lastPid: int | None = None
         self.waiting = False
@@ -145,6 +159,7 @@ class Node:
         self.waiting = False
 
     def _live_shell(self) -> NodeShell:
+        live_network().create_pending()
         self.startShell()
         assert self._shell is not None
         return self._shell
@@ -208,7 +223,7 @@ class Node:
         """Start a command in the shell; call `monitor` or `waitOutput` for its output.
 
         With `printPid`, the command's process number becomes `lastPid`; with `echoes`, the terminal
-        shows the keys that are typed.
+        shows the keys that are typed; with `has_input=False`, standard input is at its end.
         """
         assert not self.waiting, f"{self.name} is busy with `{self.lastCmd}`"
         words = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
@@ -221,7 +236,11 @@ class Node:
         self._background_before = shell.background_pid
         if kwargs.get("printPid") and not command.rstrip().endswith("&"):
             command = f"bash -c {shlex.quote(f'echo $$ >&3; exec {command}')} 3>{self._pid_file()}"
-        shell.send(command, echoes=bool(kwargs.get("echoes")))
+        shell.send(
+            command,
+            echoes=bool(kwargs.get("echoes")),
+            has_input=bool(kwargs.get("has_input", True)),
+        )
 
     def _pid_file(self) -> str:
         """The file to which a command that is sent with printPid writes its process number."""
@@ -351,7 +370,8 @@ class Node:
 
     def newPort(self) -> int:
         """Return the number of its next port."""
-        return max(self.ports.values()) + 1 if self.ports else self.portBase
+        used = [*self.ports.values(), *self.reserved_ports]
+        return max(used) + 1 if used else self.portBase
 
     def addIntf(
         self,

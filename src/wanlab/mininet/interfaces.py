@@ -26,13 +26,26 @@ from .parameters import (
     caution_unknown,
     run_or_warn,
 )
-from .shaping import Shaping, shaping
+from .shaping import Shaping, shaping, warn_of_small_queue
 
 USE_TCLINK = "a plain link has no limits: use cls=TCLink, or Mininet(link=TCLink)"
 PASS_DIRECTLY = "pass its content to addLink directly: addLink(h1, h2, cls=TCLink, bw=10)"
 TC_PARAMETERS = {
-    *("bw", "delay", "jitter", "loss", "max_queue_size", "speedup", "gro", "txo", "rxo"),
-    *("use_hfsc", "use_tbf", "use_htb", "latency_ms", "enable_ecn", "enable_red"),
+    "bw",
+    "delay",
+    "jitter",
+    "loss",
+    "max_queue_size",
+    "speedup",
+    "gro",
+    "txo",
+    "rxo",
+    "use_hfsc",
+    "use_tbf",
+    "use_htb",
+    "latency_ms",
+    "enable_ecn",
+    "enable_red",
     "disable_gro",
 }
 INTF_PARAMETERS = {"ip", "mac", "ifconfig", "up", "moveIntfFn", "prefixLen"}
@@ -48,6 +61,7 @@ class NodeOfInterface(NodeOfNetwork, Protocol):
     """The part of a node that an interface uses."""
 
     ports: dict[Intf, int]
+    reserved_ports: set[int]
     nameToIntf: dict[str, Intf]
 
     @property
@@ -84,6 +98,7 @@ class LinkOfInterface(LinkOfNetwork, Protocol):
     """The part of a link that an interface uses."""
 
     is_foreign: bool
+    is_live: bool
 
     def ends(self) -> tuple[Intf, Intf]: ...
 
@@ -111,7 +126,6 @@ class Intf:
         self.mac = mac if mac and not _problem_of_mac(mac) else None
         self.ip: str | None = None
         self.prefixLen: int | None = None
-        self.is_live = link is None or link.is_foreign
         self._pending_tc_commands: list[str] = []
         self._pending_ip_commands: list[str] = []
         if name == "lo":
@@ -132,13 +146,17 @@ class Intf:
         if not KernelInterface("", self.name).exists():
             raise RequirementError(
                 f"there is no interface {self.name} for {self.node.name}",
-                "the embedded machine does not have your computer's NICs; run on the native machine "
-                "as root: wanlab python --machine native SCRIPT",
+                "a machine does not have your computer's NICs: leave it out",
             )
         subprocess.run(["ip", "link", "set", self.name, "netns", self.node.namespace], check=True)
         interface.set_up(True)
 
     # -- reading ----------------------------------------------------------------------------------
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the kernel has it."""
+        return self.link is None or self.link.is_live
 
     def IP(self) -> str | None:
         return self.ip
@@ -206,9 +224,12 @@ class Intf:
             return ""
         address = str(new.ip)
         is_new = (address, length) != (self.ip, self.prefixLen)
-        self.ip, self.prefixLen = (address, length) if address != "0.0.0.0" else (None, None)
-        if self.is_live and is_new:
-            self._interface().set_address(address, length)
+        self.ip, self.prefixLen = address, length
+        if self.is_live:
+            if is_new:
+                self._interface().set_address(address, length)
+            if not self._interface().is_up():  # Mininet runs `ifconfig h1-eth0 10.0.0.1/8 up`
+                self.set_up(True)
         return ""
 
     def _run_ip(self, line: str) -> None:
@@ -380,6 +401,7 @@ class TCIntf(Intf):
     """Mininet's limit. Here any rate is possible."""
     parameters: ClassVar[set[str]] = Intf.parameters | TC_PARAMETERS
     _bw: float | None = None
+    _pending_offloads: str = ""
 
     def config(  # type: ignore[override]
         self,
@@ -428,8 +450,12 @@ class TCIntf(Intf):
         return results
 
     def _shape(self, conditions: Shaping) -> list[str]:
-        lines = conditions.lines(self.name)
         self._bw = conditions.bw
+        wire_bps = live_network().network.line_rate_bps
+        in_flight = conditions.packets_in_flight(wire_bps)
+        if conditions.max_queue_size and conditions.max_queue_size < in_flight:
+            warn_of_small_queue(self.name, conditions.max_queue_size, in_flight)
+        lines = conditions.lines(self.name, wire_bps)
         if not self.is_live:
             self._pending_tc_commands = lines
         else:
@@ -454,15 +480,29 @@ class TCIntf(Intf):
         return any(" root " in line and " 0: " not in line for line in lines)
 
     def _set_offloads(self, offloads: dict[str, bool]) -> None:
-        if offloads:
-            words = [
-                word for name, on in offloads.items() for word in (name, "on" if on else "off")
-            ]
-            _, errors, status = self.node.pexec("ethtool", "-K", self.name, *words)
-            if status:
-                raise CommandError(
-                    f"`ethtool -K {self.name} {' '.join(words)}` failed", output=errors
-                )
+        """Switch offloads of its NIC on or off, now or as soon as it exists."""
+        words = [f"{name} {'on' if is_on else 'off'}" for name, is_on in offloads.items()]
+        if words:
+            self._pending_offloads = " ".join(words)
+            if self.is_live:
+                self._run_ethtool()
+
+    def _run_ethtool(self) -> None:
+        words, self._pending_offloads = self._pending_offloads, ""
+        line = f"ethtool -K {self.name} {words}"
+        try:
+            _, errors, status = self.node.pexec(line)
+        except CommandError as error:  # it is not installed
+            caution(CommandError(f"`{line}` failed: {error.what}"))
+            return
+        if status:
+            caution(CommandError(f"`{line}` failed in {self.node}", output=errors))
+
+    def on_created(self, node_was_live: bool) -> None:
+        """See Intf.on_created; also switch the offloads."""
+        super().on_created(node_was_live)
+        if self._pending_offloads:
+            self._run_ethtool()
 
     def tc(self, cmd: str, tc: str = "tc") -> str:
         """Run `cmd` with the program and the interface filled in: "%s qdisc show dev %s"."""

@@ -12,16 +12,20 @@ import os
 import select
 import signal
 import termios
+import time
 import tty
 from types import FrameType
 from typing import IO
 
+from wanlab.agent.terminal_readers import waits_for_input
 from wanlab.errors import RequirementError
 from wanlab.network import call_host
 
 from .hosts import Node
 
 CHUNK = 65536
+FIRST_LOOK_S = 0.3
+LOOKS_AFTER = 1 / 8
 SIZE = b"\0" * 8
 
 
@@ -32,6 +36,7 @@ class Keyboard:
         self._node = node
         self._keys: int | None = stdin.fileno() if _is_terminal(stdin) else None
         self._has_reported = False
+        self._start_s = time.monotonic()
 
     def __enter__(self) -> Keyboard:
         if self._keys is not None:
@@ -53,20 +58,31 @@ class Keyboard:
         """Pass on keys until the node writes something or its shell has ended."""
         if self._keys is None:
             return
-        self._report_raw_mode()
+        if not termios.tcgetattr(self._output)[3] & termios.ICANON:  # a shell, an editor
+            self._report()
         while True:
-            ready, _, _ = select.select([self._output, self._end, self._keys], [], [])
+            limit_s = None if self._has_reported else self._look_again_s()
+            ready, _, _ = select.select([self._output, self._end, self._keys], [], [], limit_s)
             if self._keys in ready:
                 self._node.write(os.read(self._keys, CHUNK))
             if self._output in ready or self._end in ready:
                 return
+            if not ready and waits_for_input(self._output):  # cat, input()
+                self._report()
 
-    def _report_raw_mode(self) -> None:
-        """Tell the host service that an interactive program (a shell, an editor) reads keys.
+    def _look_again_s(self) -> float:
+        """Return when to look again whether the command waits for a line, in seconds of network time.
+
+        Meanwhile, time passes as fast as possible; so the pauses are a fraction of the command's time.
+        """
+        return max(FIRST_LOOK_S, (time.monotonic() - self._start_s) * LOOKS_AFTER)
+
+    def _report(self) -> None:
+        """Tell the host service that the command waits for the user.
 
         Time then passes no faster than on a real clock.
         """
-        if not self._has_reported and not termios.tcgetattr(self._output)[3] & termios.ICANON:
+        if not self._has_reported:
             self._has_reported = True
             with contextlib.suppress(RequirementError):
                 call_host({"do": "keys"})

@@ -47,6 +47,7 @@ class _End:
     node: NodeOfInterface
     name: str
     port: int
+    mac: str
     params: Params
 
 
@@ -74,35 +75,45 @@ class Link:
         self.fast = fast
         self.is_foreign = not is_made_by_wanlab(type(self))
         """Whether a subclass creates its interfaces itself."""
-        end1 = self._end(node1, port1, intfName1, {**params, **(params1 or {})})
+        self.is_live = self.is_foreign
+        """Whether the kernel has it."""
+        end1 = self._end(node1, port1, intfName1, addr1, {**params, **(params1 or {})})
         # A link from a node to itself takes two ports of it.
-        end2 = self._end(node2, port2, intfName2, {**params, **(params2 or {})}, other=end1)
-        addr1, addr2 = addr1 or next_mac(), addr2 or next_mac()
-        if self.is_foreign:
-            live_network().create_pending()
-            self.makeIntfPair(end1.name, end2.name, addr1, addr2, node1, node2, deleteIntfs=False)
+        end2 = self._end(node2, port2, intfName2, addr2, {**params, **(params2 or {})}, other=end1)
         # They exist from the start, because the `config` of an interface may look at the link.
         self.intf1: Intf = None  # type: ignore[assignment]
         self.intf2: Intf = None  # type: ignore[assignment]
+        self._planned = (end1, end2)
+        if self.is_foreign:
+            live_network().create_pending()
+            names, macs = (end1.name, end2.name), (end1.mac, end2.mac)
+            self.makeIntfPair(*names, *macs, node1, node2, deleteIntfs=False)
+        else:  # before its interfaces: their `config` may run commands that use them
+            live_network().add_link(self)
+        existed = self.is_live
         try:
-            self.intf1 = self._interface(cls1 or intf, end1, addr1)
-            self.intf2 = self._interface(cls2 or intf, end2, addr2)
+            self.intf1 = self._interface(cls1 or intf, end1)
+            is_early = self.is_live and not existed
+            self.intf2 = self._interface(cls2 or intf, end2)
+            if is_early:  # a command in the `config` of intf1 needed it
+                self.intf2.on_created(node_was_live=True)
         except Exception:
             for end in (end1, end2):
                 end.node.delIntf(end.node.nameToIntf.get(end.name))
+            if not self.is_foreign:
+                live_network().remove_link(self)
             raise
-        if not self.is_foreign:
-            live_network().add_link(self)
 
-    def _interface(self, cls: IntfClass, end: _End, mac: str) -> Intf:
+    def _interface(self, cls: IntfClass, end: _End) -> Intf:
         parameters = {"name": end.name, "node": end.node, "port": end.port, **end.params}
-        return cls(link=self, mac=mac, **parameters)
+        return cls(link=self, mac=end.mac, **parameters)
 
     def _end(
         self,
         node: NodeOfInterface,
         port: int | None,
         name: str | None,
+        mac: str | None,
         params: Params,
         other: _End | None = None,
     ) -> _End:
@@ -121,7 +132,7 @@ class Link:
             )
         if node.nameToIntf.get(name) is not None:
             raise WanlabError(f"{node.name} has an interface {name} already", "choose another port")
-        return _End(node, name, number, params)
+        return _End(node, name, number, mac or next_mac(), params)
 
     def intfName(self, node: NodeOfInterface, n: int) -> str:
         """Return the name of a node's nth interface."""
@@ -154,10 +165,33 @@ class Link:
     def ends(self) -> tuple[Intf, Intf]:
         return self.intf1, self.intf2
 
-    def as_wanlab_link(self) -> TopologyLink:
-        return TopologyLink(self._port(self.intf1), self._port(self.intf2))
+    def nodes(self) -> list[NodeOfInterface]:
+        return [end.node for end in self._planned]
 
-    def _port(self, intf: Intf) -> wanlab.Port:
+    def made_ends(self) -> list[Intf]:
+        """Return its interfaces, as far as they have been made."""
+        return [intf for intf in self._made() if intf is not None]
+
+    def _made(self) -> list[Intf | None]:
+        made: tuple[Intf | None, ...] = self.ends()
+        # While an interface is being made, its node knows it already.
+        return [
+            intf or end.node.nameToIntf.get(end.name)
+            for intf, end in zip(made, self._planned, strict=True)
+        ]
+
+    @property
+    def kernel_name(self) -> str:
+        """The name that wanlab created its first interface with."""
+        intf = self._made()[0]
+        return intf.kernel_name if intf else self._planned[0].name
+
+    def as_wanlab_link(self) -> TopologyLink:
+        return TopologyLink(*map(self._port, self._planned, self._made()))
+
+    def _port(self, end: _End, intf: Intf | None) -> wanlab.Port:
+        if intf is None:  # it sets its own MAC address: see `is_early`
+            return wanlab.Port(end.node.name, number=end.port, name=end.name)
         return wanlab.Port(
             intf.node.name,
             number=intf.node.ports[intf],
@@ -169,6 +203,12 @@ class Link:
         )
 
     # -- removing ---------------------------------------------------------------------------------
+
+    def reserve_ports(self) -> None:
+        """Keep the numbers of its ports, as Mininet does if one of its nodes is deleted."""
+        for end in self.ends():
+            if end in end.node.ports:
+                end.node.reserved_ports.add(end.node.ports[end])
 
     def delete(self) -> None:
         """Remove it with both interfaces."""

@@ -7,6 +7,7 @@ two hundred hosts take one call instead of thousands of processes. Most scripts 
     node, link made in Python        pending
     h1.cmd(...), net.start(), ...    create_pending(): everything pending is created in the kernel
     os.system(...), subprocess, ...  the same, because the new program may look at the network
+    open("/sys/class/net/..."), ...  the same
     net.stop()                       the network is stopped when the last node is removed
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import resource
 import sys
 import threading
@@ -33,9 +35,23 @@ from .namespace import NAMES
 from .parameters import caution, run_or_warn
 
 MIN_DESCRIPTOR_LIMIT = 16_384
-# Audit events (PEP 578) of everything that starts a program.
-PROGRAM_STARTS = frozenset(
-    ("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty")
+# Audit events (PEP 578) of everything that starts a program, or opens a socket to an interface.
+USES = frozenset(
+    (
+        "subprocess.Popen",
+        "os.system",
+        "os.posix_spawn",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "socket.bind",
+    )
+)
+READINGS = frozenset(("open", "os.listdir", "os.scandir"))
+# Files that tell about interfaces and nodes.
+TELLING = re.compile(
+    r"/sys/(class|devices/virtual)/net|(/var)?/run/netns"
+    r"|/proc/((self|thread-self|\d+)/)?net/|/proc/sys/net/ipv[46]/(conf|neigh)"
 )
 
 
@@ -58,9 +74,6 @@ class NodeOfNetwork(Protocol):
 class EndOfLink(Protocol):
     """The part of an interface that the live network uses."""
 
-    kernel_name: str
-    is_live: bool
-
     @property
     def node(self) -> NodeOfNetwork: ...
 
@@ -72,20 +85,27 @@ class EndOfLink(Protocol):
 class LinkOfNetwork(Protocol):
     """The part of a link that the live network uses."""
 
-    def ends(self) -> Sequence[EndOfLink]: ...
+    is_live: bool
+
+    @property
+    def kernel_name(self) -> str: ...
+
+    def nodes(self) -> Sequence[NodeOfNetwork]: ...
+
+    def made_ends(self) -> Sequence[EndOfLink]: ...
 
     def as_wanlab_link(self) -> Link: ...
 
 
-class ProgramStarts:
-    """Call `before_start` before this process starts another program.
+class UsesOfNetwork:
+    """Call `before_use` before this process starts another program, or reads about its network.
 
     Python cannot remove an audit hook (PEP 578). So the hook is installed when it is first needed,
     and does nothing while it is disabled.
     """
 
-    def __init__(self, before_start: Callable[[], None]) -> None:
-        self._before_start = before_start
+    def __init__(self, before_use: Callable[[], None]) -> None:
+        self._before_use = before_use
         self._is_installed = False
         self._is_enabled = False
 
@@ -98,9 +118,13 @@ class ProgramStarts:
     def disable(self) -> None:
         self._is_enabled = False
 
-    def _on_event(self, event: str, _arguments: object) -> None:
-        if self._is_enabled and event in PROGRAM_STARTS:
-            self._before_start()
+    def _on_event(self, event: str, arguments: Sequence[object]) -> None:
+        if self._is_enabled and (event in USES or (event in READINGS and _is_telling(arguments))):
+            self._before_use()
+
+
+def _is_telling(arguments: Sequence[object]) -> bool:
+    return bool(arguments) and TELLING.match(str(arguments[0])) is not None
 
 
 class LiveNetwork:
@@ -116,16 +140,16 @@ class LiveNetwork:
         self._links_to_remove: list[LinkOfNetwork] = []
         self._is_creating = False
         self._is_attached = False
-        self._program_starts = ProgramStarts(self.create_pending)
+        self._uses = UsesOfNetwork(self.create_pending)
         # Another thread may hold the lock while this one forks. The child has only the forking thread.
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()
 
-    def watch_program_starts(self) -> None:
-        """From now on, create pending nodes and links before this process starts a program."""
-        self._program_starts.enable()
+    def watch_uses(self) -> None:
+        """From now on, create pending nodes and links before something looks at the network."""
+        self._uses.enable()
 
     def attach(self) -> wanlab.Topology:
         """Use the network that this machine already carries, and return its topology.
@@ -161,7 +185,7 @@ class LiveNetwork:
     # -- adding -----------------------------------------------------------------------------------
 
     def add_node(self, node: NodeOfNetwork) -> None:
-        self.watch_program_starts()
+        self.watch_uses()
         with self._lock:
             previous = self._live_nodes.get(node.name) or self._pending_nodes.get(node.name)
             if previous is not None:
@@ -191,8 +215,7 @@ class LiveNetwork:
     def add_link(self, link: LinkOfNetwork) -> None:
         with self._lock:
             if self._is_attached and self._has_port(link):
-                for end in link.ends():
-                    end.is_live = True
+                link.is_live = True
             else:
                 self._pending_links.append(link)
 
@@ -220,11 +243,11 @@ class LiveNetwork:
         for warning in self.network.warnings:
             caution(WanlabError(warning))
         self._log_new_operations(known)
-        ends = [end for link in links for end in link.ends()]
+        ends = [end for link in links for end in link.made_ends()]
         on_live_nodes = {id(end) for end in ends if end.node.name in self._live_nodes}
         self._live_nodes |= {node.name: node for node in nodes}
-        for end in ends:
-            end.is_live = True
+        for link in links:
+            link.is_live = True
         for end in ends:
             end.on_created(node_was_live=id(end) in on_live_nodes)
         self._run_tc_commands(ends)
@@ -289,7 +312,7 @@ class LiveNetwork:
                 self._pending_links = [
                     link
                     for link in self._pending_links
-                    if all(end.node is not node for end in link.ends())
+                    if all(end is not node for end in link.nodes())
                 ]
             elif self._live_nodes.get(node.name) is not node:
                 return
@@ -312,13 +335,14 @@ class LiveNetwork:
             elif self._nodes_to_remove is not None:
                 self._links_to_remove.append(link)
             elif self._network is not None and self._has_port(link):
-                self._network.remove_link(link.ends()[0].kernel_name)
+                # In Mininet, addresses belong to interfaces.
+                self._network.remove_link(link.kernel_name, keep_addresses=False)
 
     def _has_port(self, link: LinkOfNetwork) -> bool:
         """Whether the network still has this link: it is removed with either of its nodes."""
         assert self._network is not None
         links = self._network.topology.links
-        return link.ends()[0].kernel_name in {port.name for link in links for port in link.ports}
+        return link.kernel_name in {port.name for link in links for port in link.ports}
 
     def close(self) -> None:
         """Remove everything that was created."""
@@ -326,7 +350,7 @@ class LiveNetwork:
             network, self._network = self._network, None
             self._pending_nodes, self._pending_links, self._live_nodes = {}, [], {}
             self._is_attached = False
-            self._program_starts.disable()
+            self._uses.disable()
             if network is not None:
                 network.stop()
 

@@ -42,6 +42,8 @@ from .node import (
     Switch,
 )
 from .nodelib import NAT, LinuxBridge
+from .pause import pause
+from .prompt import HOST_PROMPT_VARIABLE, LinesOfService
 from .strict import STRICT
 from .switches import asks_for_openflow
 from .topo import (
@@ -115,6 +117,8 @@ FULL_TESTS = ("pingFull", "pingAllFull", "pingPairFull")
 WITHOUT_CONTROLLER = ("lxbr", "ovsbr")
 LINE = "-" * 80
 INTERRUPTED = 130
+STP_S = 32.0
+"""Listening and learning take 15 s each (IEEE 802.1D), after the first hellos."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,6 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     setLogLevel(values.verbosity)
     if values.verbosity not in ("debug", "info", "output"):
         error(f"*** Warning: with --verbosity {values.verbosity} the prompt shows no output\n")
+    if HOST_PROMPT_VARIABLE in os.environ and not sys.stdin.isatty():
+        sys.stdin = LinesOfService()
     try:
         for text in values.custom:
             _read_custom(text, parser)
@@ -202,6 +208,9 @@ class MnRun:
 
         net = attach()
         try:
+            if self._values.stp:
+                info(f"*** Waiting {STP_S:g} s for the spanning tree\n")
+                pause(STP_S)
             if self._values.pre:
                 self._run_script(net, self._values.pre)
             if self._values.test:
@@ -244,7 +253,7 @@ class MnRun:
 
         A switch of --custom that asks for OpenFlow becomes an Open vSwitch, as in a script.
         """
-        name = self._values.switch
+        name = self._values.switch + (",stp=1" if self._values.stp else "")
         kind = name.partition(",")[0]
         controllers = [text for text in self._values.controller if text != "none"]
         if controllers and kind in WITHOUT_CONTROLLER:
@@ -296,7 +305,7 @@ class MnRun:
 
         The default is no limit if there are tests, and not to wait otherwise.
         """
-        limit: float | bool | None = self._values.wait
+        limit: float | bool | None = self._values.wait or (True if self._values.stp else None)
         if limit is None or limit is True:
             return limit is True or bool(self._values.test and self._values.test != ["none"])
         return limit

@@ -48,3 +48,13 @@ def pathCheck(*args: str, **kwargs: object) -> None:
         raise RequirementError(
             f"{module} needs {', '.join(missing)}, not found in $PATH", "install it"
         )
+
+
+def missing_name(module: str, name: str) -> Exception:
+    """Return the error for a name that a module does not have."""
+    if name == "Containernet":
+        return ImportError(
+            "Containernet is another program: it makes hosts of Docker images, which wanlab does not "
+            "(use Mininet, and run the image's programs with host.cmd)"
+        )
+    return AttributeError(f"module {module!r} has no attribute {name!r}")

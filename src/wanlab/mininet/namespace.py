@@ -60,10 +60,6 @@ def _enter(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-# Only on the native machine: the embedded kernel has them all.
-MISSING_IN_KERNEL = "this computer's kernel lacks it; use --machine embedded, or see: wanlab doctor"
-
-
 def run_batch(namespace: str, program: str, lines: list[str], *, force: bool = False) -> None:
     """Run lines of `ip` or `tc` in a namespace, in one process.
 
@@ -82,8 +78,7 @@ def run_batch(namespace: str, program: str, lines: list[str], *, force: bool = F
     if process.returncode != 0:
         numbers = re.findall(r"Command failed -:(\d+)", output)
         line = lines[int(numbers[0]) - 1] if numbers else "; ".join(lines)
-        hint = MISSING_IN_KERNEL if "kind is unknown" in output else ""
-        raise CommandError(f"`{program} {line}` failed", hint, output=output)
+        raise CommandError(f"`{program} {line}` failed", output=output)
 
 
 class KernelInterface:

@@ -25,12 +25,12 @@ from itertools import groupby as groupby
 from math import ceil as ceil
 from sys import exit as exit
 from time import sleep as sleep
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from wanlab.errors import Problem, RequirementError, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import loop_warnings
 
-from .addresses import ipAdd, ipParse, ipStr, netParse
+from .addresses import UNSPECIFIED, ipAdd, ipParse, ipStr, netParse
 from .addresses import macColonHex as macColonHex
 from .cli import CLI as CLI
 from .commands import quietRun as quietRun
@@ -44,6 +44,7 @@ from .log import debug, error, info
 from .log import output as output
 from .log import warn as warn
 from .macs import next_mac
+from .moduledeps import missing_name
 from .nodelib import NAT, LinuxBridge
 from .parameters import Params, caution
 from .pause import pause_after_start
@@ -60,6 +61,7 @@ from .switches import (
     wait_until_connected,
 )
 from .switches import OVSKernelSwitch as OVSKernelSwitch
+from .term import Terminal
 from .term import cleanUpScreens as cleanUpScreens
 from .term import makeTerms as makeTerms
 from .throughput import fmtBps as fmtBps
@@ -75,12 +77,6 @@ NodeClass = Callable[..., Node]
 SwitchClass = Callable[..., Switch]
 LinkClass = Callable[..., Link]
 ControllerChoice = Controller | ControllerClass
-
-
-class Terminal(Protocol):
-    """A terminal window, or a process with a window, that the network ends."""
-
-    def terminate(self) -> None: ...
 
 
 class Mininet(Trials):
@@ -105,7 +101,7 @@ class Mininet(Trials):
         listenPort: int | None = None,
         waitConnected: float | bool | None = False,
     ) -> None:
-        live_network().watch_program_starts()
+        live_network().watch_uses()
         self.topo = topo
         self.switch = switch
         self.host = host
@@ -146,7 +142,9 @@ class Mininet(Trials):
     @classmethod
     def init(cls) -> None:
         """Prepare the class. Subclasses may override it."""
-        cls.inited = True
+        if not cls.inited:
+            fixLimits()
+            cls.inited = True
 
     # -- adding -----------------------------------------------------------------------------------
 
@@ -292,6 +290,7 @@ class Mininet(Trials):
         if isinstance(node, Switch):
             node.stop(deleteIntfs=True)
         for link in [link for link in self.links if node in [end.node for end in link.ends()]]:
+            link.reserve_ports()
             self.delLink(link)
         node.terminate()
         nodes.remove(node)
@@ -502,8 +501,9 @@ class Mininet(Trials):
     def staticArp(self) -> None:
         """Add ARP entries for all pairs of hosts."""
         addresses = [(host.IP(), host.MAC()) for host in self.hosts]
+        known = [(ip, mac) for ip, mac in addresses if ip and ip != UNSPECIFIED and mac]
         for host in self.hosts:
-            others = [(ip, mac) for ip, mac in addresses if ip and mac and ip != host.IP()]
+            others = [(ip, mac) for ip, mac in known if ip != host.IP()]
             host.add_arp_entries(others)
 
     # -- changing ---------------------------------------------------------------------------------
@@ -579,15 +579,16 @@ class Mininet(Trials):
         self.terms = []
 
 
+def __getattr__(name: str) -> Any:
+    raise missing_name(__name__, name)
+
+
 class UnknownNode(TopologyError, KeyError):
     """There is no node of that name."""
 
 
 class MininetWithControlNet(Mininet):
-    """A network whose switches have their own namespaces, with a network to their controller.
-
-    Refused, because it needs OpenFlow's reference switch.
-    """
+    """Refused: switches in their own namespaces need OpenFlow's reference switch."""
 
     def configureControlNetwork(self) -> None:
         self.configureRoutedControlNetwork()

@@ -107,10 +107,11 @@ class NodeShell:
 
     # -- commands ---------------------------------------------------------------------------------
 
-    def send(self, command: str, *, echoes: bool = False) -> None:
+    def send(self, command: str, *, echoes: bool = False, has_input: bool = True) -> None:
         """Start a command; call `read` until `is_busy` is false.
 
-        With `echoes` the terminal shows what is typed while the command runs.
+        With `echoes` the terminal shows what is typed while the command runs. Without `has_input`,
+        nothing will be typed: the command's standard input is at its end.
         """
         assert not self.is_busy, "the shell is busy with another command"
         self._number += 1
@@ -118,7 +119,8 @@ class NodeShell:
         self.status = None
         self.is_busy = True
         begin = f"__wanlab $? {self._number}{' +' * echoes}"
-        self._write(f"{begin}; eval {quoted(command)}\n".encode())
+        stdin = "" if has_input else " </dev/null"
+        self._write(f"{begin}; eval {quoted(command)}{stdin}\n".encode())
 
     def interrupt(self, character: str = INTERRUPT) -> None:
         """Type Ctrl-C, if a command is running."""

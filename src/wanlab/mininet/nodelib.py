@@ -22,6 +22,12 @@ from .namespace import KernelInterface
 from .parameters import Params
 from .switches import SWITCH_PARAMETERS, ControllerAddress, Switch, run_in_root
 
+# Of ovs-ofctl(8), for switches that the prompt's `dpctl` is often typed for.
+FLOW_COMMANDS = frozenset(
+    f"{verb}-{what}"
+    for verb in ("dump", "add", "del", "mod", "diff", "replace")
+    for what in ("flow", "flows", "groups", "group", "ports", "ports-desc", "tables", "aggregate")
+)
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -86,6 +92,11 @@ class LinuxBridge(Switch):
     def dpctl(self, *args: object) -> str:
         """Run brctl (show, showmacs, showstp), or `bridge` if brctl is not installed."""
         live_network().create_pending()
+        if args and str(args[0]) in FLOW_COMMANDS:
+            raise RequirementError(
+                f"{self.name} is a bridge of the kernel, which has no flows",
+                "use Open vSwitch: mn --switch ovsk, or Mininet(switch=OVSSwitch)",
+            )
         if shutil.which("brctl"):
             words = list(map(str, args)) or ["show"]
             if words[0] in ("showmacs", "showstp", "show") and len(words) == 1:
@@ -102,7 +113,10 @@ class NAT(Node):
 
     parameters: ClassVar[set[str]] = NODE_PARAMETERS | {
         # inetIntf is accepted as in earlier versions of Mininet; routes decide in any case.
-        *("subnet", "localIntf", "flush", "inetIntf"),
+        "subnet",
+        "localIntf",
+        "flush",
+        "inetIntf",
     }
 
     def __init__(

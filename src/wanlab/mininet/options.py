@@ -37,7 +37,7 @@ command ends as soon as it has been computed, however long it takes on the netwo
 
 Without --link tc,bw=..., links run at 1 Gbit/s (see --line-rate). Switches are Linux bridges \
 unless --switch or --controller selects Open vSwitch. The machine shares the folder in which you start \
-mn; files written elsewhere are lost when it ends.
+mn; files written elsewhere are lost when it ends, and named then.
 
 Exit status: 0; 1 if a test failed, a ping test lost packets, or an error occurred; 2 for wrong options.
 """
@@ -61,13 +61,6 @@ MACHINE_OPTIONS = (
         ("virtual", "real"),
     ),
     MachineOption(
-        "machine",
-        "MACHINE",
-        "embedded (default; its own kernel, needs no root) or native (this computer's kernel in new"
-        " namespaces, on the real clock)",
-        ("embedded", "native"),
-    ),
-    MachineOption(
         "pace",
         "PACE",
         "fast (default; time stops at the prompt) or real (virtual time passes at the prompt, too, and"
@@ -83,6 +76,13 @@ MACHINE_OPTIONS = (
     ),
     MachineOption("seed", "NUMBER", "seed of all random numbers in the machine (default: 1)"),
     MachineOption("kernel", "NAME", "kernel to boot, see: wanlab kernel list (default: 6.12)"),
+    MachineOption(
+        "traps",
+        "MODE",
+        "how the kernel takes over system calls: ptrace, inprocess or seccomp (default: the best that"
+        " is possible; results are the same)",
+        ("ptrace", "inprocess", "inprocess-nopatch", "seccomp"),
+    ),
     MachineOption(
         "memory", "SIZE", "memory of the machine, such as 4GB (default: depends on --topo)"
     ),
@@ -103,6 +103,17 @@ MACHINE_OPTIONS = (
         "record all input (including passwords) and output, for: wanlab replay FILE",
     ),
     MachineOption(
+        "date",
+        "DATE",
+        "the date (UTC) at which the network begins, such as 2026-11-28, or now (default: 2026-01-01)",
+    ),
+    MachineOption(
+        "keep-files",
+        "FOLDER",
+        "at the end, copy files that programs wrote outside the current folder to FOLDER in it (default:"
+        " they are lost, and named)",
+    ),
+    MachineOption(
         "venv",
         "FOLDER",
         "virtual environment (Python and packages) for scripts (default: the active one)",
@@ -121,6 +132,10 @@ VALUES: Mapping[str, tuple[str, ...]] = {
 }
 """Values of Mininet's own options, for the completion of command lines."""
 STRICT_HELP = "fail instead of warning if an option or a part of a script has no effect"
+STP_HELP = (
+    "let all switches that need no controller speak the spanning tree protocol, as a network with loops "
+    "needs, and wait 32 s of virtual time for it"
+)
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -260,6 +275,7 @@ def _add_wanlab_options(options: Options) -> None:
         action="store_true",
         help="inside a machine: run the prompt on the machine's network, which runs on afterwards",
     )
+    group.add_option("--stp", action="store_true", help=STP_HELP)
     group.add_option("--strict", action="store_true", help=STRICT_HELP)
     for option in MACHINE_OPTIONS:
         group.add_option(f"--{option.name}", metavar=option.metavar, help=option.help)
@@ -294,7 +310,16 @@ NO_SERVERS = (
 )
 OF_DRAWN_NETWORKS = "the file defines the nodes and links: change it there"
 NOT_WITH_FILES = (
-    *("switch", "host", "link", "controller", "custom", "mac", "arp", "ipbase", "nat", "pin"),
+    "switch",
+    "host",
+    "link",
+    "controller",
+    "custom",
+    "mac",
+    "arp",
+    "ipbase",
+    "nat",
+    "pin",
 )
 """Options that say how to build a network from a shape."""
 

@@ -7,6 +7,7 @@ stream, the line is read here.
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import sys
@@ -103,6 +104,25 @@ def _mark(text: str) -> None:
     if MARKS_VARIABLE in os.environ:
         sys.stdout.write(f"\33]633;{text}\a")
         sys.stdout.flush()
+
+
+class LinesOfService(io.TextIOBase):
+    """Standard input of a program whose lines the host service keeps for its prompt.
+
+    `input()` in a file of --custom takes the next of these lines, as under Mininet.
+    """
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        """Return the next line with its line end; "" if there is none."""
+        sys.stdout.flush()
+        try:
+            answer = call_host({"do": "line", "prompt": ""})
+        except RequirementError:
+            return ""
+        return f"{answer['line']}\n" if "line" in answer else ""
+
+    def read(self, size: int | None = -1, /) -> str:
+        return "".join(self)
 
 
 class StreamPrompt:

@@ -8,8 +8,11 @@
     max_queue_size                 root
 
 They apply to packets that the interface sends, and a link has two interfaces: a delay of 5 ms adds 10 ms
-to the round trip. netem holds both the packets that wait for the rate and those in flight; it holds 1000
-packets unless max_queue_size is set.
+to the round trip. netem holds both the packets that wait for the rate and those in flight.
+
+Without max_queue_size it holds 1000 packets in Mininet. These are super-packets of up to 64 KB there, so
+even 1 Gbit/s over 50 ms fits in. Here they are packets of the wire, of which 4167 are then in flight. So
+netem holds twice the packets that are in flight, if these are more than 1000: decision 47.
 """
 
 from __future__ import annotations
@@ -18,9 +21,14 @@ import re
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex
 
-from .parameters import ParameterValueError, caution
+from .log import warn
+from .parameters import ParameterValueError, caution, once
 
 MTU_BITS = 1500 * 8
+_warned: set[str] = set()
+NETEM_PACKETS = 1000  # the limit of netem without `limit`: tc-netem(8)
+FAST_BPS = 10_000_000_000
+"""The rate that is assumed for a cable without a limit."""
 RED = "limit 1000000 min 30000 max 35000 avpkt 1500 burst 20"
 _TIME = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(\w*)\s*")
 # As in netem's manual: 10ms 2ms 25% distribution normal
@@ -39,6 +47,8 @@ _TIME_UNITS = (
     "nsec",
     "nsecs",
 )
+# By the first letter of the unit.
+_SECONDS = {"s": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +87,30 @@ class Shaping:
             words.append("RED")
         return " ".join(words)
 
-    def lines(self, interface: str) -> list[str]:
+    def lines(self, interface: str, wire_bps: int) -> list[str]:
         """Return the lines for `tc -batch`, on an interface without a queueing discipline."""
         lines, parent = self.rate_lines(interface)
-        return lines + self.delay_lines(interface, parent)[0]
+        return lines + self.delay_lines(interface, parent, wire_bps)[0]
 
-    def delay_lines(self, interface: str, parent: str) -> tuple[list[str], str]:
-        """Return the lines for netem, and the parent of what follows."""
-        netem = self._netem_words()
+    def packets_in_flight(self, wire_bps: int) -> int:
+        """Return how many packets are on the way during the delay, at the full rate of the link."""
+        match = _TIME.match(self.delay or "")
+        if match is None:
+            return 0
+        rate_bps = wire_bps or FAST_BPS
+        if self.bw is not None:
+            rate_bps = round(self.bw * 1e6)
+        number, unit = match.groups()
+        return round(rate_bps * float(number) * _SECONDS[unit[:1]] / MTU_BITS)
+
+    def delay_lines(
+        self, interface: str, parent: str, wire_bps: int | None = None
+    ) -> tuple[list[str], str]:
+        """Return the lines for netem, and the parent of what follows.
+
+        `wire_bps` is the rate of the cable, 0 if it is unlimited.
+        """
+        netem = self._netem_words(wire_bps)
         if not netem:
             return [], parent
         line = f"qdisc add dev {interface} {parent} handle 10: netem {netem}"
@@ -124,7 +150,7 @@ class Shaping:
             parent = "parent 6:"
         return lines, parent
 
-    def _netem_words(self) -> str:
+    def _netem_words(self, wire_bps: int | None) -> str:
         words = []
         if self.delay is not None or self.jitter is not None:
             words.append(f"delay {self.delay or '0ms'}")
@@ -132,8 +158,12 @@ class Shaping:
                 words.append(self.jitter)
         if self.loss:
             words.append(f"loss {self.loss:.5f}")
-        if self.max_queue_size is not None:
-            words.append(f"limit {self.max_queue_size}")
+        limit = self.max_queue_size
+        if limit is None and wire_bps is not None:
+            needed = 2 * self.packets_in_flight(wire_bps)
+            limit = needed if needed > NETEM_PACKETS else None
+        if limit is not None:
+            words.append(f"limit {limit}")
         return " ".join(words)
 
 
@@ -265,3 +295,14 @@ def _time(interface: str, name: str, value: object) -> str | None:
         _ignore(interface, name, value, advice)
         return None
     return f"{number}{unit}"
+
+
+def warn_of_small_queue(interface: str, packets: int, in_flight: int) -> None:
+    """Warn once of a max_queue_size that does not even hold the packets in flight."""
+    once(
+        _warned,
+        f"{packets} {in_flight}",
+        warn,
+        f"*** Warning: {interface}: max_queue_size={packets} also limits the packets in flight, which "
+        f"are {in_flight} at the full rate of the link; TCP will be slower\n",
+    )

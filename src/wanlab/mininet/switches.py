@@ -33,7 +33,13 @@ from .pause import pause
 SWITCH_PARAMETERS = {*NODE_PARAMETERS, "dpid", "opts", "listenPort", "inNamespace", "isSwitch"}
 OPENFLOW_PARAMETERS = ("protocols", "datapath", "inband", "reconnectms")
 OPEN_VSWITCH_PARAMETERS = {
-    *("failMode", "datapath", "inband", "protocols", "reconnectms", "stp", "batch"),
+    "failMode",
+    "datapath",
+    "inband",
+    "protocols",
+    "reconnectms",
+    "stp",
+    "batch",
 }
 
 MAX_SCRIPT_BYTES = 1 << 20

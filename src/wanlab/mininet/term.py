@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterable
 from os import environ as environ
 from pathlib import Path
+from typing import Protocol
 
 from wanlab.network import open_request
 
@@ -22,6 +23,12 @@ from .commands import words_of
 from .hosts import Node
 from .live_network import live_network
 from .log import error
+
+
+class Terminal(Protocol):
+    """A terminal window, or a process with a window, that the network ends."""
+
+    def terminate(self) -> None: ...
 
 
 class NodeTerminal:

@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from wanlab.errors import CommandError, RequirementError, WanlabError
 
+from .addresses import UNSPECIFIED
 from .hosts import Node
 from .pause import pause
 
@@ -17,6 +18,8 @@ LISTENING = "0A"  # TCP_LISTEN, include/net/tcp_states.h
 MAX_WAIT_S = 5.0
 POLL_INTERVAL_S = 0.01
 END_TIMEOUT_S = 10.0
+TEST_TIMEOUT_S = 150.0  # TCP tries to connect for two minutes
+LOSES_TOO_MUCH = "the path loses too much: ping between the two shows how much"
 
 
 class Sum(TypedDict, total=False):
@@ -52,7 +55,7 @@ def measure(
     if seconds != int(seconds) or seconds < 1:
         raise WanlabError(f"iperf for {seconds} s is not possible", "use whole seconds, at least 1")
     address = server.IP()
-    if address is None:
+    if address is None or address == UNSPECIFIED:
         raise CommandError(f"{server.name} has no address that {client.name} could connect to")
     listener = server.popen("iperf3", "-s", "-1", "-J", "-p", str(port))
     try:
@@ -61,18 +64,44 @@ def measure(
         if udp_rate is not None:
             command += ["-u", "-b", udp_rate]
         sender = client.popen(*command)
-        sent, errors = sender.communicate()
-        if sender.returncode != 0:
+        try:
+            sent, errors = sender.communicate(timeout=seconds + TEST_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise CommandError(
+                f"iperf3 from {client.name} to {server.name} has not ended {TEST_TIMEOUT_S:g} s after "
+                "the test",
+                LOSES_TOO_MUCH,
+            ) from None
+        finally:
+            _end(sender)
+        error = _error_of(sent)
+        if sender.returncode != 0 or error:  # with -J, its status is 0 if it cannot connect
             raise CommandError(
                 f"iperf3 from {client.name} to {server.name} failed",
-                status=sender.returncode,
-                output=_error_of(sent) or errors.decode(errors="replace"),
+                status=sender.returncode or None,
+                output=error or errors.decode(errors="replace"),
             )
-        received, _ = listener.communicate(timeout=END_TIMEOUT_S)
+        received = _output_of(listener, f"the server of iperf3 in {server.name}")
     finally:
         _end(listener)
-    server_bps = received_bps(json.loads(received))
-    return fmtBps(server_bps, fmt), fmtBps(sent_bps(json.loads(sent)), fmt)
+    try:
+        rates_bps = received_bps(json.loads(received)), sent_bps(json.loads(sent))
+    except (KeyError, ValueError):
+        raise CommandError(
+            f"iperf3 from {client.name} to {server.name} has measured nothing",
+            output=_error_of(received),
+        ) from None
+    return fmtBps(rates_bps[0], fmt), fmtBps(rates_bps[1], fmt)
+
+
+def _output_of(process: subprocess.Popen[bytes], name: str) -> bytes:
+    try:
+        return process.communicate(timeout=END_TIMEOUT_S)[0]
+    except subprocess.TimeoutExpired:
+        raise CommandError(
+            f"{name} has not noticed the end of the test in {END_TIMEOUT_S:g} s",
+            LOSES_TOO_MUCH,
+        ) from None
 
 
 def received_bps(report: Report) -> float:

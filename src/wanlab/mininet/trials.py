@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from wanlab.errors import RequirementError, WanlabError
 
+from .addresses import UNSPECIFIED
 from .hosts import Node
 from .log import output
 from .pinger import REPLY_TIMEOUT_S, Pinger
@@ -61,7 +62,7 @@ class Trials:
     @staticmethod
     def _ping_once(pinger: Pinger, source: Node, target: Node, timeout_s: float) -> float | None:
         address = target.IP()
-        if address is None:
+        if address in (None, UNSPECIFIED):  # `ping 0.0.0.0` would ping the source itself
             return None
         return pinger.ping(source.namespace, address, timeout_s).rtt_ms
 
@@ -101,7 +102,13 @@ class Trials:
 
         Returns [rate at the server, rate at the client], for UDP with the offered rate before them.
         """
-        client, server = hosts or (self.hosts[0], self.hosts[-1])
+        ends = hosts or [*self.hosts[:1], *self.hosts[1:][-1:]]
+        if len(ends) != 2 or ends[0] is ends[1]:
+            raise WanlabError(
+                f"iperf measures between two hosts, not {', '.join(map(str, ends)) or 'none'}",
+                "as in: iperf h1 h2",
+            )
+        client, server = ends
         if l4Type not in ("TCP", "UDP"):
             raise WanlabError(f"Unexpected l4 type: {l4Type}", "TCP or UDP")
         output(f"*** Iperf: testing {l4Type} bandwidth between {client} and {server} \n")

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wanlab.errors import CommandError
-from wanlab.session import RecordedSession, SessionError
+from wanlab.errors import CommandError, reason_of
+from wanlab.session import RecordedSession, SessionError, read
 from wanlab.session.files import restore
 from wanlab.session.recorded import parse
+from wanlab.shared_folder import UnsafeFileError, output_folder
 from wanlab.temporary import TemporaryFolder
-from wanlab.units import format_time
+from wanlab.units import format_time, parse_time
 
 from .process import Process
-from .replay import kernel_of, refuse_missing, refuse_unrepeatable
+from .replay import (
+    ReplayGoal,
+    kernel_of,
+    refuse_missing,
+    refuse_unrepeatable,
+    refuse_wrong_topologies,
+)
 
 if TYPE_CHECKING:
+    from .replay import OnOutput
     from .runtime import Runtime
+
+
+def replay_goal(
+    session: str | Path | RecordedSession,
+    until: str | int | None,
+    *,
+    anyway: bool,
+    speed: float | None,
+    on_output: OnOutput | None,
+) -> ReplayGoal:
+    """Return what `Network.replay` is to replay, after checking that this computer can."""
+    if not isinstance(session, RecordedSession):
+        session = read(session)
+    check(session, anyway=anyway)
+    until_ns = None if until is None else parse_time(until)
+    return ReplayGoal(session, until_ns, speed, on_output)
 
 
 def check(session: RecordedSession, *, anyway: bool) -> None:
@@ -27,12 +52,13 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     from wanlab.machine.embedded import find_image
 
     refuse_unrepeatable(session)
-    recorded = session.header["kernel_manifest"]
+    refuse_wrong_topologies(session)
+    recorded = session.header.kernel_manifest
     here = find_image(kernel_of(session)).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
             f"{session.source}: the session was recorded with a different kernel: {recorded[:12]} "
-            f"({session.header['kernel_release']}), and this one is {here[:12]}",
+            f"({session.header.kernel_release}), and this one is {here[:12]}",
             "install the wanlab that recorded it, or replay it on this kernel: --anyway",
         )
     refuse_missing(session)
@@ -44,16 +70,16 @@ def options_of(session: RecordedSession) -> dict[str, Any]:
     return {
         "machine": "embedded",
         "kernel": kernel_of(session),
-        "clock": header["clock"],
-        "wire": header["wire"],
-        "nic": header["nic"],
-        "seed": header["seed"],
-        "guest_folder": header["guest_folder"],
-        "sysctls": header["sysctls"],
-        "memory": header["memory_bytes"],
-        "line_rate": header["line_rate_bps"],
-        "allow_connect": header["allow_connect"],
-        "visible_folders": [name for name in header["visible_folders"] if Path(name).is_dir()],
+        "clock": header.clock,
+        "wire": header.wire,
+        "nic": header.nic,
+        "seed": header.seed,
+        "guest_folder": header.guest_folder,
+        "sysctls": header.sysctls,
+        "memory": header.memory_bytes,
+        "line_rate": header.line_rate_bps,
+        "allow_connect": header.allow_connect,
+        "visible_folders": [name for name in header.visible_folders if Path(name).is_dir()],
     }
 
 
@@ -74,17 +100,25 @@ def restore_folder(session: RecordedSession, path: Path) -> None:
     If the session file holds no files, whatever is in `path` stays. Otherwise SessionError if `path`
     is not empty or a file cannot be restored.
     """
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        folder = output_folder(path).make()
+        is_empty = not folder.entries()
+    except UnsafeFileError:
+        raise
+    except (OSError, ValueError) as error:
+        raise SessionError(
+            f"cannot work in the folder {str(path)!r}: {reason_of(error)}", "choose another folder"
+        ) from None
     if not session.has_files:
         return
-    if any(path.iterdir()):
+    if not is_empty:
         raise SessionError(
             f"{path} is not empty: the session's files would be mixed with others",
             "choose an empty folder, or leave it out",
         )
     try:
-        restore(session.file_lines, path.resolve())
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        restore(session.file_lines, folder)
+    except (ValueError, OSError) as error:
         raise SessionError(f"{session.source}: cannot restore its files: {error}") from None
 
 
@@ -113,11 +147,10 @@ def refuse_measuring(runtime: Runtime) -> None:
         )
 
 
-def keep_file(path: Path | bool) -> None:
+def keep_file(path: Path | bool, working_folder: Path) -> None:
     """Rename a session file before a rewind overwrites it; True and False stand for no file."""
     if isinstance(path, bool):
         return
-    number = 1
-    while (renamed := path.with_name(f"{path.stem}-before-rewind-{number}{path.suffix}")).exists():
-        number += 1
-    path.rename(renamed)
+    folder = output_folder(path.parent, working_folder)
+    names = (f"{path.stem}-before-rewind-{n}{path.suffix}" for n in itertools.count(1))
+    folder.rename(path.name, next(name for name in names if not folder.exists(name)))

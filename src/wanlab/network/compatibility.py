@@ -7,18 +7,18 @@ import shutil
 from collections.abc import Iterator
 
 from wanlab.errors import Problem, RequirementError, TopologyError
-from wanlab.machine import Clock, MachineTraits
+from wanlab.machine import Clock
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
 from wanlab.topology import loop_warnings
 from wanlab.topology.model import Host, Router, Switch, Topology
+from wanlab.topology.settings import QUEUES
 
 
-def refuse_incompatible(topology: Topology, traits: MachineTraits, clock: Clock) -> None:
+def refuse_incompatible(topology: Topology, clock: Clock) -> None:
     """Raise one TopologyError that lists all parts of the topology that this machine cannot carry."""
-    can_move_interfaces = not traits.is_shared and not traits.has_own_kernel
     problems = [
-        *(() if can_move_interfaces else _interface_problems(topology)),
+        *_interface_problems(topology),
         *(_scheduler_problems(topology) if clock == "real" else ()),
     ]
     if problems:
@@ -32,8 +32,7 @@ def _interface_problems(topology: Topology) -> Iterator[Problem]:
                 str(node),
                 f"the computer's interface {node.external_interfaces[0]} cannot join a network on "
                 "wanlab's own kernel",
-                "leave it out, or run on the computer's kernel, as root: --machine native "
-                '(machine="native")',
+                "leave it out, or connect your NICs with Mininet itself (wanlab docs limitations)",
             )
 
 
@@ -58,10 +57,6 @@ def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
     yield from loop_warnings(topology)
 
 
-NEW_QUEUES = {"dualpi2": (6, 17)}
-"""Kinds of queues that the default kernel lacks, and the Linux version that introduced each."""
-
-
 def refuse_new_queues(topology: Topology, release: str) -> None:
     """Raise RequirementError for a queue that is newer than the kernel of this release."""
     if (version := _version(release)) is None:
@@ -70,11 +65,11 @@ def refuse_new_queues(topology: Topology, release: str) -> None:
         for port in link.ports:
             for _, conditions in port.conditions.states():
                 kind = conditions.queue.kind if conditions.queue else ""
-                if version < NEW_QUEUES.get(kind, version):
-                    since = ".".join(map(str, NEW_QUEUES[kind]))
+                since = QUEUES[kind].since if kind in QUEUES else None
+                if since is not None and version < since:
                     raise RequirementError(
-                        f"{link}: the queue {kind} needs Linux {since} or newer, and the kernel "
-                        f"is {release}",
+                        f"{link}: the queue {kind} needs Linux {since[0]}.{since[1]} or newer, "
+                        f"and the kernel is {release}",
                         'use wanlab\'s own kernel in a newer version: --kernel 7.3 (kernel="7.3")',
                     )
 

@@ -13,9 +13,9 @@ import json
 import socket
 from collections.abc import Callable, Mapping
 
-from wanlab.agent.host_service import ADDRESS
+from wanlab.agent.host_service import ADDRESS, MAX_CONNECTIONS
 from wanlab.agent.messages import Frame, Kind
-from wanlab.errors import RequirementError
+from wanlab.errors import InputError, RequirementError
 from wanlab.machine import Channel
 
 Message = dict[str, object]
@@ -85,20 +85,26 @@ class HostService(dict[str, Handler]):
 
     def accept(self, frame: Frame) -> None:
         """Handle a program's request."""
+        from .requests import decode_request  # programs inside do not need it
+
         try:
-            request = frame.json()
-            handler = self.get(request["do"])
-        except (ValueError, KeyError, TypeError):
-            Connection(self._channel, frame.number, {}).answer(
-                {"error": 'a request must be one line of JSON: {"do": "...", ...}'}
-            )
+            request = decode_request(frame.body)
+        except InputError as error:
+            Connection(self._channel, frame.number, {}).answer({"error": str(error)})
             return
         connection = Connection(self._channel, frame.number, request)
+        if len(self._connections) >= MAX_CONNECTIONS:  # the agent has this limit, too
+            connection.answer({"error": f"there are {MAX_CONNECTIONS} other requests"})
+            return
+        handler = self.get(str(request["do"]))
         if handler is None:
             connection.answer({"error": f"unknown request {request['do']!r}"})
             return
         self._connections[frame.number] = connection
-        handler(connection)
+        try:
+            handler(connection)
+        except (OSError, ValueError) as error:  # what a program asks for must not end wanlab
+            connection.answer({"error": str(error)})
 
 
 def open_request(request: Mapping[str, object]) -> socket.socket:

@@ -18,8 +18,6 @@ MAX_NEIGHBOURS = 1 << 22
 TCP_SHARES = (1 / 4, 1 / 2, 3 / 4)
 """Shares of the machine's memory for net.ipv4.tcp_mem: above the second TCP moderates its use of
 memory, above the third it refuses allocations (ip-sysctl.rst)."""
-RECEIVED_DROPPED, SENT_DROPPED = 3, 11
-"""Positions of the two counters in a line of /proc/net/dev."""
 
 
 def memory_limits(memory_bytes: int) -> list[Operation]:
@@ -46,47 +44,26 @@ class SilentDrops:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._dropped_before = 0
-
-    def start_counting(self) -> None:
-        """Ignore earlier drops: the computer's own kernel carries other traffic, too."""
-        if not self._runtime.options.traits.has_own_kernel:
-            self._dropped_before = self._dropped([])
 
     def warnings(self, namespaces: Sequence[str]) -> Iterator[str]:
         """Yield warnings about measurements in these namespaces."""
         netstats = self._runtime.read([["file", name, "/proc/net/netstat"] for name in namespaces])
         texts = {name: text.decode() for name, text in zip(namespaces, netstats, strict=True)}
-        yield from limit_warnings(self._dropped(namespaces) - self._dropped_before, texts)
+        yield from limit_warnings(self._dropped(), texts)
 
-    def _dropped(self, namespaces: Sequence[str]) -> int:
+    def _dropped(self) -> int:
         """Count the packets that were dropped where no queue counts them.
 
-        In wanlab's own kernel this happens only behind ports (softnet), never at the ports themselves.
+        In wanlab's kernel this happens only behind ports (softnet), never at the ports themselves.
         """
-        sources = [["file", ROOT, "/proc/net/softnet_stat"]]
-        if not self._runtime.options.traits.has_own_kernel:
-            sources += [["file", name, "/proc/net/dev"] for name in namespaces]
-        softnet, *devices = (part.decode() for part in self._runtime.read(sources))
-        return dropped_packets(softnet) + sum(map(dropped_at_ports, devices))
+        (softnet,) = self._runtime.read([["file", ROOT, "/proc/net/softnet_stat"]])
+        return dropped_packets(softnet.decode())
 
 
 def dropped_packets(softnet: str) -> int:
     """Return the packets dropped behind ports since the kernel started, from
     /proc/net/softnet_stat."""
     return sum(int(line.split()[1], 16) for line in softnet.splitlines())
-
-
-def dropped_at_ports(devices: str) -> int:
-    """Return the packets dropped at the far ends of a node's links, from its /proc/net/dev.
-
-    Packets dropped by queues are not among them.
-    """
-    dropped = 0
-    for line in devices.splitlines()[2:]:  # two lines of headings
-        counters = [int(word) for word in line.partition(":")[2].split()]
-        dropped += counters[RECEIVED_DROPPED] + counters[SENT_DROPPED]
-    return dropped
 
 
 def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
@@ -98,16 +75,22 @@ def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
     if dropped:
         yield f"{dropped} packets were dropped behind a port, where no queue counts them"
     for node, text in netstats.items():
-        counters = dict(_counters(text))
-        if counters.get("TCPMemoryPressures", 0):
+        if protocol_counters(text).get("TcpExtTCPMemoryPressures", 0):
             yield (
                 f"TCP in {node or 'root'} ran short of memory: give the network more "
-                "(--memory, or memory= in Python)"
+                "(memory= in Python; --memory of wanlab mn and python)"
             )
 
 
-def _counters(text: str) -> Iterator[tuple[str, int]]:
-    """Yield (name, value) from pairs of lines: one of names, one of values (/proc/net/netstat)."""
+def protocol_counters(text: str) -> dict[str, int]:
+    """Return the counters of /proc/net/snmp or /proc/net/netstat, as nstat(8) names them.
+
+    They are pairs of lines: one of names, one of values.
+    """
+    counters: dict[str, int] = {}
     lines = text.splitlines()
     for names, numbers in zip(lines[::2], lines[1::2], strict=True):
-        yield from zip(names.split()[1:], map(int, numbers.split()[1:]), strict=True)
+        prefix = names.partition(":")[0]
+        values = zip(names.split()[1:], numbers.split()[1:], strict=True)
+        counters |= {f"{prefix}{name}": int(number) for name, number in values}
+    return counters

@@ -14,7 +14,6 @@ from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
 from wanlab.operations import (
     ROOT,
     ChangeConditions,
-    MoveInterface,
     Operation,
     RemoveLink,
     RemoveNamespace,
@@ -25,7 +24,6 @@ from wanlab.operations import (
 )
 from wanlab.plan import plan
 from wanlab.plan.change import reshape, schedule_changes
-from wanlab.plan.native import KernelFeatures, native, native_warnings, refuse_nics, refuse_traces
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import duplicate_warnings, ensure, gateway_warnings, loop_warnings
 from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
@@ -66,7 +64,6 @@ class LiveTopology:
         self._runtime = runtime
         self._process_log = process_log
         self._outside_connections = outside_connections
-        self._kernel: KernelFeatures | None = None
         self.plan = self.plan_for(topology)
         self.warnings = [
             *compatibility_warnings(topology, runtime.options.clock),
@@ -123,29 +120,7 @@ class LiveTopology:
         options = self._runtime.options
         if options.default_speed_bps is not None:
             topology = with_default_speed(topology, options.default_speed_bps)
-        if not options.traits.has_own_kernel:
-            refuse_nics(topology, options.wire, options.nic)
-            refuse_traces(topology)
-        operations = plan(topology, wire=options.wire, nic=options.nic, sysctls=options.sysctls)
-        if options.traits.has_own_kernel:
-            return operations
-        return native(operations, options.wire, self._kernel)
-
-    def check_kernel(self, operations: Sequence[Operation]) -> None:
-        """Ask the computer's own kernel whether it can perform all operations, and note warnings.
-
-        RequirementError lists all missing features. Wanlab's own kernel has them all and is not asked.
-        """
-        options = self._runtime.options
-        if options.traits.has_own_kernel:
-            return
-        from wanlab.machine.native import check_native
-
-        kernel = KernelFeatures(
-            has_bridge_netfilter=check_native(self._runtime.machine, operations)
-        )
-        self._kernel = kernel
-        self.add_warnings(native_warnings(operations, options.wire, kernel))
+        return plan(topology, wire=options.wire, nic=options.nic, sysctls=options.sysctls)
 
     def add_warnings(self, warnings: Sequence[str]) -> None:
         """Note warnings that have not been noted before."""
@@ -159,20 +134,15 @@ class LiveTopology:
         Start commands run in the working folder, as in MiniEdit. If one fails, that becomes a warning.
         """
         folder = self._runtime.options.guest_folder
-        others = [o for o in operations if not isinstance(o, RunStartCommand)]
-        self._runtime.perform(others, on_part)
+        self._runtime.perform([o for o in operations if not o.may_fail], on_part)
         for operation in operations:
-            if isinstance(operation, RunStartCommand):
+            if operation.may_fail:
+                if isinstance(operation, RunStartCommand):
+                    operation = replace(operation, folder=folder)
                 try:
-                    self._runtime.perform([replace(operation, folder=folder)])
+                    self._runtime.perform([operation])
                 except CommandError as error:
                     self.add_warnings([error.what])
-
-    def move_interfaces(self, operations: Sequence[Operation]) -> None:
-        """Bring the computer's interfaces that the operations need into the machine."""
-        names = [o.interface for o in operations if isinstance(o, MoveInterface)]
-        if names:
-            self._runtime.machine.move_interfaces(names)
 
     def announce(self) -> None:
         """Let programs inside read the topology, unless this network runs inside another one."""
@@ -193,10 +163,10 @@ class LiveTopology:
         self.verify(self.ports[port_count:])
         self.start_varying(self.ports[port_count:])
 
-    def remove_link(self, port_name: str) -> None:
+    def remove_link(self, port_name: str, *, keep_addresses: bool) -> None:
         port = self.port(port_name)
         self._runtime.perform([RemoveLink(self.namespace_of(port), port_name)])
-        self._become(without_link(self.topology, port_name))
+        self._become(without_link(self.topology, port_name, keep_addresses=keep_addresses))
 
     def remove_node(self, name: str) -> None:
         operations: list[Operation] = [
@@ -215,9 +185,7 @@ class LiveTopology:
     def _become(self, topology: Topology) -> None:
         """Make `topology` the current one: perform the operations that its plan adds."""
         operations = self.plan_for(topology)
-        self.check_kernel(operations)
         added = added_operations(self.plan, operations)
-        self.move_interfaces(added)
         self.perform(added)
         self.plan = operations
         self._set_topology(topology)

@@ -12,18 +12,19 @@ On the real clock these calls wait, and time passes between them, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, Unpack
 
-from wanlab.errors import RequirementError
+from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine import Clock, Machine, MachineKind
 from wanlab.machine.guest_environment import required_folders
 from wanlab.notebook import time_line
 from wanlab.operations import ROOT, Operation
 from wanlab.plan import Wire
-from wanlab.topology import ConditionWords, ensure, resolve
+from wanlab.topology import ConditionWords, ensure, load, resolve
 from wanlab.topology.model import Link, Node, Port, Topology
 from wanlab.topology.nic import Nic
 from wanlab.units import format_time, parse_time
@@ -32,33 +33,35 @@ from .announcement import read_announcement
 from .compatibility import refuse_incompatible
 from .host_service import HostService
 from .kernel_limits import SilentDrops
+from .live_session import LiveSession, replaying_network
 from .live_topology import LiveTopology
 from .node import LiveNode
 from .options import NetworkOptions
 from .outside_connections import OutsideConnections
-from .process import Process, ProcessLog
+from .process import Process, ProcessLog, failed_program_warnings
 from .runtime import Runtime, TimeListener
-from .session_handle import SessionHandle
 from .startup import ProgressListener, Startup
 from .timers import Timer
 
 if TYPE_CHECKING:
     from wanlab.record import Provenance
+    from wanlab.session import RecordedSession
 
-    from .replay import ReplayGoal
+    from .replay import OnOutput
 
 STOP_COMMAND_LIMIT = "60s"
 
 Arguments = ParamSpec("Arguments")
 
 
-class Network(SessionHandle):
+class Network:
     """A network that runs inside its `with` block; everything in it ends with the block.
 
-    machine     "embedded": our own kernel, booted for it. "native": the computer's own kernel.
+    topology    a Topology, or the path of its file.
+    machine     "embedded": our own kernel, booted for it.
                 "here": the machine that this program runs in. Default: "here" if there is one.
     clock       "virtual": time passes only when asked, and results do not depend on the computer.
-                "real": the computer's clock, the only one of "native". "here": its machine's clock.
+                "real": the computer's clock. "here": its machine's clock.
     wire        "mtu": every packet has at most one MTU, as on a real wire.
                 "gso": up to 64 KB, as on veth.
     nic         the NIC of hosts and routers where the topology sets none: a Nic, or
@@ -77,15 +80,18 @@ class Network(SessionHandle):
                 your folders below /tmp, /run or /dev that programs may read. (A machine has its own
                 /tmp, /run and /dev. The rest of your computer is visible in any case.)
     session     a file that records all input and output of the machine: see `Network.replay`. With
-                True the session is kept without a file, for `rewind` and `branch`; inside a machine
-                True has no effect.
+                True the session is kept without a file, for `session.rewind` and `session.branch`;
+                inside a machine True has no effect.
     kernel      of the embedded machine: "6.12", "7.3", a variant of your own (`wanlab kernel list`),
                 or the folder of an image. Default: --kernel or WANLAB_KERNEL, then the topology's.
+    traps       how the embedded machine's kernel takes over system calls: "ptrace", "inprocess" or
+                "seccomp". It decides how fast a run is and who protects the kernel, not its results.
+                Default: --traps or WANLAB_TRAPS, then the best mode that is possible.
     """
 
     def __init__(
         self,
-        topology: Topology,
+        topology: Topology | str | Path,
         *,
         machine: MachineKind | None = None,
         clock: Clock | None = None,
@@ -101,10 +107,12 @@ class Network(SessionHandle):
         visible_folders: Sequence[str | Path] = (),
         session: str | Path | bool = False,
         kernel: str | None = None,
+        traps: str | None = None,
     ) -> None:
-        super().__init__(session)
+        if isinstance(topology, str | Path):
+            topology = load(topology)
         topology = resolve(ensure(topology))
-        self.options = NetworkOptions.resolved(
+        options = NetworkOptions.resolved(
             node_count=len(topology.nodes),
             machine=machine,
             clock=clock,
@@ -120,11 +128,12 @@ class Network(SessionHandle):
             visible_folders=visible_folders,
             kernel=kernel,
             kernel_of_topology=topology.kernel,
+            traps=traps,
         )
-        refuse_incompatible(topology, self.options.traits, self.options.clock)
+        refuse_incompatible(topology, options.clock)
         self.host_service = HostService()
         """Handlers for the requests of programs in the machine."""
-        self._runtime = Runtime(self.options)
+        self._runtime = Runtime(options)
         self._process_log = ProcessLog()
         self._outside_connections = OutsideConnections(self._runtime, self.host_service)
         self._live = LiveTopology(
@@ -134,11 +143,18 @@ class Network(SessionHandle):
         self._is_attached = False
         self.on_building: ProgressListener = lambda done, of: None
         """Called while the network is built, with the operations performed and all operations."""
-        self.warnings = self._live.warnings
-        """Reasons to doubt measurements in this network; records keep them."""
         self.root = LiveNode(self._runtime, "root", ROOT, self._process_log)
         """The machine's root namespace, which holds the switch ports. The course's "client" terminal
         runs there."""
+        self.session: LiveSession[Network] = LiveSession(
+            self,
+            self._runtime,
+            self._live,
+            self._process_log,
+            self._outside_connections,
+            session,
+        )
+        """Records the session, and goes back in time: `net.session.rewind("10s")`."""
 
     @classmethod
     def attach(cls) -> Network:
@@ -152,23 +168,49 @@ class Network(SessionHandle):
         return network
 
     @classmethod
-    def _replaying(
-        cls, goal: ReplayGoal, folder: str | Path | None, record: str | Path | bool
+    def replay(
+        cls,
+        session: str | Path | RecordedSession,
+        *,
+        until: str | int | None = None,
+        folder: str | Path | None = None,
+        record: str | Path | bool = False,
+        anyway: bool = False,
+        speed: float | None = None,
+        on_output: OnOutput | None = None,
+        traps: str | None = None,
     ) -> Self:
-        from . import branching
-        from .replay import topology_at
+        """Return a network that replays a session, up to `until` on its clock, when it starts.
 
-        own_folder = branching.make_temporary_folder(goal.session) if folder is None else None
-        path = own_folder.path if own_folder is not None else Path(folder or ".")
-        if own_folder is None:
-            branching.restore_folder(goal.session, path)
-        options = branching.options_of(goal.session)
-        network = cls(topology_at(goal.session, 0), **options, folder=path, session=record)
-        network._goal = goal
-        network._own_folder = own_folder
-        return network
+        After that, it can be used like any other network.
+
+            with Network.replay("ping.wanlab", until="5s") as net:
+                net.set_link("s1", "s2", loss="5%")
+                net.run_for("10s")
+
+        folder     an empty folder to work in; by default a temporary one, which is removed when the
+                   network stops
+        record     a file for the whole session, the replayed part included; True: no file
+        anyway     accept another kernel, on which the session may run differently
+        speed      at most this many seconds of the network per real second
+        on_output  called with the output of processes during the replay
+        traps      as in Network; a session that was recorded in one mode can be replayed in another
+
+        SessionError or RequirementError if this computer cannot replay the session.
+        """
+        from . import branching
+
+        goal = branching.replay_goal(
+            session, until, anyway=anyway, speed=speed, on_output=on_output
+        )
+        return replaying_network(cls, goal, folder=folder, record=record, traps=traps)
 
     # -- properties -------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> NetworkOptions:
+        """What the user chose, and the machine's defaults for the rest."""
+        return self._runtime.options
 
     @property
     def topology(self) -> Topology:
@@ -214,6 +256,8 @@ class Network(SessionHandle):
         try:
             if kind is None and not self._is_attached:
                 self._run_stop_commands()
+                with suppress(WanlabError):  # the machine may have ended before
+                    self._look_for_warnings()
         finally:
             self.stop()
 
@@ -223,11 +267,11 @@ class Network(SessionHandle):
         startup = Startup(
             self._runtime, self._live, self.host_service, self._silent_drops, self.on_building
         )
-        self._begin_recording()
+        self.session.begin()
         try:
             startup.boot()
-            if self._goal is not None:
-                self._perform_again(self._goal)
+            if self.session.goal is not None:
+                self.session.perform_again()
             elif self._is_attached:
                 startup.adopt_nodes()
             else:
@@ -240,7 +284,7 @@ class Network(SessionHandle):
         """End the machine and everything in it."""
         self._runtime.close()
         self._outside_connections.close()
-        self._remove_own_folder()
+        self.session.remove_own_folder()
 
     def _run_stop_commands(self) -> None:
         for node in self.topology.nodes:
@@ -319,18 +363,18 @@ class Network(SessionHandle):
         Programs in it can change nodes, links and kernel parameters like any other program, but their
         changes to files are discarded when the sandbox ends. They see the computer's programs and the
         working folder, which also appears at `home`. `hidden` names further paths to hide.
-        RequirementError unless the machine is embedded and not in seccomp mode, in which programs
+        RequirementError unless the machine is embedded and in ptrace mode: in the others, programs
         could take over its kernel.
         """
-        if not self.options.traits.boots_kernel:
+        if self.options.traits.is_shared:
             raise RequirementError(
                 "programs can be confined only in the embedded machine",
-                "leave out --machine native",
+                "start the network from outside",
             )
         if not self.machine.traits.protects_kernel:
             raise RequirementError(
                 "programs cannot be confined in a machine that runs without ptrace",
-                "unset WANLAB_TRAPS; if it is not set, `wanlab doctor` says what forbids ptrace",
+                'start it with traps="ptrace"',
             )
         folder = self.options.guest_folder
         visible = [*required_folders(), *self.options.visible_folders]
@@ -395,7 +439,7 @@ class Network(SessionHandle):
         *arguments: Arguments.args,
         **keywords: Arguments.kwargs,
     ) -> Timer:
-        """Call `action` after `delay` of network time, and return a timer that can be cancelled.
+        """Call `action` after `delay` of virtual time, and return a timer that can be cancelled.
 
             net.after("2s", net.set_link_up, "s1", "s2", False)
             net["h1"].run("ping -c 5 h2")
@@ -417,9 +461,12 @@ class Network(SessionHandle):
         """Add nodes and links to the running network. Switches learn of their new ports at once."""
         self._live.add(*elements)
 
-    def remove_link(self, port: str) -> None:
-        """Remove the link that has a port of this name."""
-        self._live.remove_link(port)
+    def remove_link(self, port: str, *, keep_addresses: bool = True) -> None:
+        """Remove the link that has a port of this name.
+
+        A host without another link keeps its addresses for its next one if `keep_addresses` is true.
+        """
+        self._live.remove_link(port, keep_addresses=keep_addresses)
 
     def remove_node(self, name: str) -> None:
         """Remove a node with its links and its processes."""
@@ -452,6 +499,31 @@ class Network(SessionHandle):
         commands."""
         self._runtime.perform(operations)
 
+    # -- warnings ---------------------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> list[str]:
+        """What limits measurements in this network, or has failed in it.
+
+        The kernel is asked for packets that were dropped in silence, and for changed programs, when
+        the `with` block ends and for a record's provenance.
+        """
+        if self.is_running:
+            self._live.add_warnings(self._preemption_warnings())
+        self._live.add_warnings(failed_program_warnings(self._runtime))
+        return list(self._live.warnings)
+
+    def add_warnings(self, warnings: Sequence[str]) -> None:
+        """Add warnings of a measurement to those of the network, each once."""
+        self._live.add_warnings(warnings)
+
+    def _look_for_warnings(self) -> None:
+        from .changed_programs import changed_program_warnings
+
+        namespaces = list(dict.fromkeys(node.namespace for node in self._live.nodes.values()))
+        self._live.add_warnings(list(self._silent_drops.warnings(namespaces)))
+        self._live.add_warnings(changed_program_warnings(self._runtime))
+
     def _preemption_warnings(self) -> list[str]:
         """Warn of the first preemption only: nothing after it is repeatable in any case."""
         return [
@@ -478,9 +550,7 @@ class Network(SessionHandle):
         """
         from .provenance import provenance_of
 
-        namespaces = list(dict.fromkeys(node.namespace for node in self._live.nodes.values()))
-        self._live.add_warnings(list(self._silent_drops.warnings(namespaces)))
-        self._live.add_warnings(self._preemption_warnings())
+        self._look_for_warnings()
         return provenance_of(
             self.machine,
             self.options,

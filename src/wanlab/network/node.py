@@ -8,8 +8,6 @@ from pathlib import Path
 from .process import Command, Finished, OutputHandler, Process, ProcessLog
 from .runtime import Runtime
 
-DEFAULT_TERMINAL = "xterm-256color"
-
 
 class LiveNode:
     """A host or router, or the machine's root namespace, where switches and their ports are.
@@ -59,7 +57,6 @@ class LiveNode:
             folder=folder or self._runtime.options.guest_folder,
             environment={
                 **self._runtime.machine.environment,
-                **({"TERM": DEFAULT_TERMINAL} if terminal else {}),
                 **(environment or {}),
             },
             stdin=stdin,
@@ -98,7 +95,7 @@ class LiveNode:
         """Return the command line that runs a program in this node, for your own `subprocess.Popen`.
 
         `folder`: where it runs, by default the current one. CommandError unless the node is on the
-        kernel that this program runs on: inside a machine, and on the native one.
+        kernel that this program runs on, which is so inside a machine.
         """
         if not self.namespace:
             return list(arguments)

@@ -13,7 +13,7 @@ from wanlab.machine.here import HereMachine, is_inside, read_about
 from wanlab.machine.kinds import traits_of
 from wanlab.plan import Wire
 from wanlab.topology.nic import Nic, nic_words, read_nic
-from wanlab.units import parse_rate, parse_size
+from wanlab.units import parse_rate, parse_size, whole_number
 
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
@@ -35,9 +35,6 @@ class _Defaults:
 
 
 EMBEDDED_DEFAULTS = _Defaults()
-NATIVE_DEFAULTS = _Defaults(clock="real", seed=None, line_rate_bps=0)
-"""Only the wire and the NIC can be chosen: random numbers are the computer's, and wires are as fast
-as the computer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +55,7 @@ class NetworkOptions:
     allow_connect: tuple[tuple[str, int], ...]
     visible_folders: tuple[str, ...]
     kernel: str
+    traps: str
 
     @classmethod
     def resolved(
@@ -78,6 +76,7 @@ class NetworkOptions:
         visible_folders: Sequence[str | Path],
         kernel: str | None,
         kernel_of_topology: str,
+        traps: str | None,
     ) -> NetworkOptions:
         """Check the user's choices and fill in the defaults of the machine (where a choice is
         None).
@@ -90,13 +89,9 @@ class NetworkOptions:
             raise WanlabError(f"the seed {seed} is out of range", f"from 0 to {MAX_SEED}")
         line_rate_bps = None if line_rate is None else parse_rate(line_rate)
         if traits.is_shared:
-            defaults = _defaults_inside(clock, seed, kernel or kernel_of_topology)
-        elif traits.has_own_kernel:
-            defaults = EMBEDDED_DEFAULTS
+            defaults = _defaults_inside(clock, seed, kernel or kernel_of_topology, traps)
         else:
-            named = kernel or kernel_of_topology
-            _refuse_what_native_lacks(clock, seed, line_rate_bps, memory, named)
-            defaults = NATIVE_DEFAULTS
+            defaults = EMBEDDED_DEFAULTS
         absolute_folder = _absolute(Path(folder))
         return cls(
             machine_kind=machine_kind,
@@ -106,7 +101,7 @@ class NetworkOptions:
             nic=read_nic((defaults.nic or {}) if nic is None else nic),
             seed=defaults.seed if seed is None else seed,
             folder=absolute_folder,
-            guest_folder=(traits.boots_kernel and guest_folder) or str(absolute_folder),
+            guest_folder=(not traits.is_shared and guest_folder) or str(absolute_folder),
             sysctls=dict(sysctls or {}),
             memory_bytes=(
                 BASE_MEMORY_BYTES + NODE_MEMORY_BYTES * node_count
@@ -117,6 +112,7 @@ class NetworkOptions:
             allow_connect=tuple(_read_address(text) for text in allow_connect),
             visible_folders=tuple(str(_absolute(Path(path))) for path in visible_folders),
             kernel=kernel or os.environ.get(KERNEL_VARIABLE) or kernel_of_topology,
+            traps=traps or "",
         )
 
     @property
@@ -139,10 +135,6 @@ def start_machine(options: NetworkOptions) -> Machine:
         "nic": nic_words(options.nic),
         "line_rate_bps": options.line_rate_bps,
     }
-    if not options.traits.has_own_kernel:
-        from wanlab.machine.native import NativeMachine
-
-        return NativeMachine(options.folder, visible_folders=options.visible_folders, about=about)
     from wanlab.machine.embedded import EmbeddedMachine
 
     assert options.seed is not None
@@ -156,14 +148,23 @@ def start_machine(options: NetworkOptions) -> Machine:
         about=about,
         guest_folder=options.guest_folder,
         kernel=options.kernel,
+        traps=options.traps,
     )
 
 
-def _defaults_inside(clock: Clock | None, seed: int | None, kernel: str | None) -> _Defaults:
+def _defaults_inside(
+    clock: Clock | None, seed: int | None, kernel: str | None, traps: str | None
+) -> _Defaults:
     """Return what the machine that this program runs in was started with.
 
-    RequirementError for another clock, seed or kernel than the machine's.
+    RequirementError for another clock, seed or kernel than the machine's, and for any mode: a machine
+    looks the same in all of them.
     """
+    if traps:
+        raise RequirementError(
+            f"traps {traps}: this program runs in a machine, which has been started",
+            f"choose it outside: wanlab python --traps {traps} SCRIPT",
+        )
     about = read_about()
     for name, value, machine_value in (
         ("clock", clock, about["clock"]),
@@ -188,33 +189,6 @@ def _line_rate_inside_bps() -> int:
     return read_about()["line_rate_bps"]
 
 
-def _refuse_what_native_lacks(
-    clock: Clock | None,
-    seed: int | None,
-    line_rate_bps: int | None,
-    memory: str | int | None,
-    kernel: str | None,
-) -> None:
-    """Raise one RequirementError for all choices that the native machine does not offer."""
-    choices = (
-        ("clock", clock, NATIVE_DEFAULTS.clock, "its clock is the real one"),
-        ("seed", seed, None, "its random numbers are the computer's"),
-        ("line_rate", line_rate_bps, 0, "its links run as fast as the computer allows"),
-        ("memory", memory, None, "its memory is the computer's"),
-        ("kernel", kernel or None, None, "its kernel is the computer's"),
-    )
-    refused = [
-        f"{name} {value}: {reason}"
-        for name, value, only_value, reason in choices
-        if value is not None and value != only_value
-    ]
-    if refused:
-        raise RequirementError(
-            f"the native machine does not support this: {'; '.join(refused)}",
-            'leave it out, or use the embedded machine: --machine embedded (machine="embedded")',
-        )
-
-
 def _absolute(folder: Path) -> Path:
     try:
         return folder.resolve()
@@ -228,8 +202,9 @@ def _absolute(folder: Path) -> Path:
 def _read_address(text: str) -> tuple[str, int]:
     """Read "127.0.0.1:6653" into address and port. WanlabError if it is something else."""
     address, _, port = text.rpartition(":")
-    if not address or not port.isdigit() or not 0 < int(port) < 65536:
+    number = whole_number(port)
+    if not address or number is None or not 0 < number < 65536:
         raise WanlabError(
             f'"{text}" is not an address to connect to', 'ADDRESS:PORT, as in "127.0.0.1:6653"'
         )
-    return address, int(port)
+    return address, number

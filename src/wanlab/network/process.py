@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wanlab.agent.messages import Kind
 from wanlab.errors import CommandError
+from wanlab.kept_output import keep_beginning
 from wanlab.machine import AgentFailure
 from wanlab.units import format_time, parse_time
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Command = str | Sequence[str]
 OutputHandler = Callable[[bytes], None]
 GRACE_NS = 1_000_000_000
+MAX_LINE = 200
+MAX_KEPT_BYTES = 128 << 20
+"""Of the output and of the error output of a process, without a handler that takes them."""
+TAIL_BYTES = 4096
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
@@ -40,6 +45,12 @@ class ProcessLog:
             self.on_process(process)
 
 
+def failed_program_warnings(runtime: Runtime) -> list[str]:
+    """Return a warning for each program that failed without anybody having looked at it."""
+    failed = (process for process in runtime.failed if isinstance(process, Process))
+    return [process.failure() for process in failed if process.has_failed_unnoticed]
+
+
 @dataclass(frozen=True)
 class Finished:
     """The result of a process that has ended."""
@@ -56,8 +67,8 @@ class Finished:
 class Process:
     """A started process. Time passes only while you wait for it or let the network run.
 
-    `output` and `stderr` grow as the process writes; with `on_output` (`on_stderr`) the bytes are
-    passed to you instead and not kept.
+    `output` and `stderr` grow as the process writes, up to MAX_KEPT_BYTES; with `on_output`
+    (`on_stderr`) the bytes are passed to you instead and not kept.
     """
 
     def __init__(
@@ -73,10 +84,12 @@ class Process:
         self._runtime = runtime
         self.node = node
         self.command = command if isinstance(command, str) else shlex.join(command)
-        self.status: int | None = None
+        self._status: int | None = None
+        self._is_watched = on_output is not None
         self.counters: dict[str, int] = {}
         self.started_ns = runtime.now_ns
         self.ended_ns: int | None = None
+        self._is_cut = False
         self._buffers = {Kind.OUTPUT: bytearray(), Kind.STDERR: bytearray()}
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr}
         channel = runtime.machine.channel
@@ -90,8 +103,19 @@ class Process:
         runtime.processes[number] = self
 
     def __repr__(self) -> str:
-        state = "running" if self.status is None else f"status {self.status}"
+        state = "running" if self._status is None else f"status {self._status}"
         return f"<Process {self.node or 'root'}: {self.command!r}, {state}>"
+
+    @property
+    def status(self) -> int | None:
+        """Exit status; negative: the signal that ended it; None while it runs."""
+        self._is_watched = True
+        return self._status
+
+    @property
+    def has_failed_unnoticed(self) -> bool:
+        """Whether it has ended with an error, and nobody has asked for its end or its output."""
+        return not self._is_watched and (self._status or 0) > 0
 
     @property
     def output(self) -> str:
@@ -101,10 +125,12 @@ class Process:
     @property
     def stderr(self) -> str:
         """Standard error so far."""
+        self._is_watched = True
         return bytes(self._buffers[Kind.STDERR]).decode(errors="replace")
 
     @property
     def output_bytes(self) -> bytes:
+        self._is_watched = True
         return bytes(self._buffers[Kind.OUTPUT])
 
     @property
@@ -114,25 +140,29 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        return self.status is None
+        return self._status is None
 
     # -- waiting, input and signals ---------------------------------------------------------------
 
     def wait(self, timeout: str | int | None = None) -> int:
-        """Let time pass until it has ended; return its status. CommandError after `timeout`."""
+        """Let time pass until it has ended; return its status. CommandError after `timeout`, and as
+        soon as it has written more than is kept."""
+        self._is_watched = True
         limit_ns = None if timeout is None else parse_time(timeout)
-        self._runtime.run_until_condition(lambda: not self.is_running, limit_ns)
-        if self.status is None:
+        self._runtime.run_until_condition(lambda: not self.is_running or self._is_cut, limit_ns)
+        if self._status is None:
+            self._refuse_cut_output()
             assert limit_ns is not None
             raise CommandError(
                 f"{self._description()} has not ended within {format_time(limit_ns)}",
                 output=self._tail(),
             )
-        return self.status
+        return self._status
 
     def finish(self, timeout: str | int | None = None, *, check: bool = True) -> Finished:
         """Wait, and return all of its output; CommandError if `check` and its status is not 0."""
         status = self.wait(timeout)
+        self._refuse_cut_output()
         assert self.ended_ns is not None
         if check and status != 0:
             raise CommandError(f"{self._description()} failed", status=status, output=self._tail())
@@ -141,6 +171,7 @@ class Process:
 
     def lines(self) -> Iterator[str]:
         """Yield lines of its output as they arrive; time passes while you wait for the next one."""
+        self._is_watched = True
         position = 0
         while True:
             end = self._buffers[Kind.OUTPUT].find(b"\n", position)
@@ -148,6 +179,7 @@ class Process:
                 yield self._buffers[Kind.OUTPUT][position:end].decode(errors="replace")
                 position = end + 1
                 continue
+            self._refuse_cut_output()
             if not self.is_running:
                 rest = self._buffers[Kind.OUTPUT][position:]
                 if rest:
@@ -155,7 +187,9 @@ class Process:
                 return
             known = len(self._buffers[Kind.OUTPUT])
             self._runtime.run_until_condition(
-                lambda known=known: len(self._buffers[Kind.OUTPUT]) > known or not self.is_running  # type: ignore[misc]
+                lambda known=known: (  # type: ignore[misc]
+                    len(self._buffers[Kind.OUTPUT]) > known or self._is_cut or not self.is_running
+                )
             )
 
     def write(self, data: str | bytes) -> None:
@@ -169,6 +203,7 @@ class Process:
 
     def signal(self, number: int) -> bool:
         """Send a signal to it and to the processes it started; False if it has ended already."""
+        self._is_watched = True
         return self._runtime.machine.agent.signal(self._number, number)
 
     def interrupt(self) -> None:
@@ -191,6 +226,10 @@ class Process:
         """Whether the program in its terminal reads single keys, as shells and editors do."""
         return self._input_state()["is_raw_mode"]
 
+    def waits_for_input(self) -> bool:
+        """Whether a program waits for a line in its terminal, or edits one."""
+        return self._runtime.machine.agent.waits_for_input(self._number)
+
     def _input_state(self) -> InputState:
         return self._runtime.machine.agent.input_state(self._number)
 
@@ -209,34 +248,38 @@ class Process:
 
     def show_on(self, on_output: OutputHandler, on_stderr: OutputHandler | None = None) -> None:
         """Pass the bytes that it writes from now on to these handlers, and stop keeping them."""
+        self._is_watched = True
         self._handlers = {Kind.OUTPUT: on_output, Kind.STDERR: on_stderr or on_output}
 
     def begin_again(self) -> None:
         """Forget the output and the end of the process: a replay starts it again."""
-        self.status = self.ended_ns = None
+        self._status = self.ended_ns = None
         self.counters = {}
         for buffer in self._buffers.values():
             buffer.clear()
+        self._is_cut = False
         self._runtime.machine.channel.adopt_process(self._number, self)
 
     def vanish(self) -> None:
         """Count as killed: the network was rewound to an instant before its start."""
-        if self.status is None:
-            self.status, self.ended_ns = -signal.SIGKILL, self._runtime.now_ns
+        if self._status is None:
+            self._status, self.ended_ns = -signal.SIGKILL, self._runtime.now_ns
 
     # -- called by the channel --------------------------------------------------------------------
 
     def output_arrived(self, kind: Kind, data: bytes) -> None:
         handler = self._handlers[kind]
         if handler is None:
-            self._buffers[kind] += data
+            self._is_cut |= not keep_beginning(self._buffers[kind], data, MAX_KEPT_BYTES)
         elif not self._runtime.is_replaying:
             handler(data)
 
     def ended(self, result: dict[str, int]) -> None:
-        self.status = result["status"]
+        self._status = result["status"]
         self.ended_ns = self._runtime.now_ns
         self.counters = {name: value for name, value in result.items() if name != "status"}
+        if self.has_failed_unnoticed:
+            self._runtime.failed.append(self)
 
     def start(
         self,
@@ -270,6 +313,21 @@ class Process:
             raise CommandError(
                 f"cannot start {self._description()}: {failure.what}", status=status
             ) from None
+
+    def failure(self) -> str:
+        """Describe how it failed, with the last line that it wrote."""
+        written = self._buffers[Kind.STDERR] or self._buffers[Kind.OUTPUT]
+        last = bytes(written).decode(errors="replace").strip().rpartition("\n")[2]
+        told = f": {last[:MAX_LINE]}" if last else ""
+        return f"{self._description()} ended with status {self._status}{told}"
+
+    def _refuse_cut_output(self) -> None:
+        if self._is_cut:
+            raise CommandError(
+                f"{self._description()} has written more than {MAX_KEPT_BYTES >> 20} MiB",
+                "redirect its output to a file, or start it with on_output=",
+                output=self._buffers[Kind.OUTPUT][-TAIL_BYTES:].decode(errors="replace"),
+            )
 
     def _description(self) -> str:
         return f"`{self.command}` in {self.node or 'the root namespace'}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from wanlab.machine import Machine
+from wanlab.machine import Machine, MachineDescription
 from wanlab.record import Provenance
 from wanlab.topology.files import mn
 from wanlab.topology.model import Topology
@@ -55,9 +55,19 @@ def provenance_of(
         clock=options.clock,
         wire=options.wire,
         nic=nic_words(options.nic),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *_missing_confinement(described)),
         settings={"line_rate_bps": options.line_rate_bps, "sysctls": options.sysctls},
         parameters=dict(parameters),
+        traps=machine.traits.traps,
+    )
+
+
+def _missing_confinement(machine: MachineDescription) -> list[str]:
+    missing = machine.get("missing_confinement", [])
+    return (
+        [f"the machine ran without {', '.join(missing)} (see wanlab docs security)"]
+        if missing
+        else []
     )
 
 

@@ -14,11 +14,12 @@ import uuid
 from pathlib import Path
 
 from wanlab.agent.messages import Frame
-from wanlab.errors import RequirementError
+from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine import Machine
 from wanlab.session import SessionRecorder
 from wanlab.session.files import TooMuch, folder_lines, upload_lines
 from wanlab.session.lines import FORMAT, Line
+from wanlab.shared_folder import SharedFolder
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 from wanlab.topology.nic import nic_words
@@ -32,10 +33,11 @@ from .provenance import tool_versions
 class NetworkRecording:
     """Opens the session file at once; the machine is observed from `begin` on.
 
-    `target` is the session file; True keeps the session without a file of its own.
+    `target` is the session file; True keeps the session without a file of its own. Programs in the
+    network can write `shared`.
     """
 
-    def __init__(self, target: Path | bool, options: NetworkOptions) -> None:
+    def __init__(self, target: Path | bool, options: NetworkOptions, shared: Path) -> None:
         if options.traits.is_shared:
             raise RequirementError(
                 "a network inside a machine cannot record a session: only the whole machine's session "
@@ -44,7 +46,7 @@ class NetworkRecording:
             )
         self._options = options
         self.path = target if isinstance(target, Path) else None
-        self._recorder = SessionRecorder(self.path)
+        self._recorder = SessionRecorder(self.path, shared)
         self.has_files = False
         """Whether the working folder's files are kept."""
 
@@ -101,9 +103,11 @@ class NetworkRecording:
         """Return lines about the working folder, or none and the reason."""
         folder = self._options.folder
         try:
-            return folder_lines(folder), ""
+            return folder_lines(SharedFolder(folder)), ""
         except TooMuch as reason:
             left_out = str(reason)
+        except WanlabError as error:
+            left_out = error.what
         except OSError as error:
             left_out = f"{error.filename}: {error.strerror}"
         if self.path is not None:
@@ -125,7 +129,9 @@ class NetworkRecording:
     def note_upload(self, path: Path) -> None:
         """Note the content of a file that wanlab has written into the working folder."""
         try:
-            self.note("upload", upload_lines(self._options.folder, path.resolve()))
+            folder = self._options.folder
+            name = str(path.absolute().relative_to(folder))
+            self.note("upload", upload_lines(SharedFolder(folder), name))
         except (OSError, ValueError):
             self.note("unrepeatable", f"{path} was written and could not be recorded")
 

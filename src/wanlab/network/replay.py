@@ -13,17 +13,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from wanlab.agent.messages import HEADER, Frame, Kind, encode, encode_json
-from wanlab.errors import RequirementError
+from wanlab.errors import RequirementError, TopologyError
 from wanlab.fields import Fields, Problems
 from wanlab.machine import Channel
 from wanlab.machine.embedded import find_image, is_known
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.session import RecordedSession, SessionComparison, SessionError
 from wanlab.session.files import restore
+from wanlab.session.frames import StartCall, call_of
 from wanlab.session.recorded import Event, SentPiece
+from wanlab.shared_folder import SharedFolder
+from wanlab.topology.check import ensure
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 from wanlab.units import FOREVER_NS
@@ -50,28 +52,52 @@ class ReplayGoal:
     speed: float | None = None
     """Network seconds per real second at most; None: as fast as it can be computed."""
     on_output: OnOutput | None = None
+    is_reached: bool = False
+    """Whether the network's clock has shown `until_ns`, even if nothing happened shortly before."""
 
     @property
     def end_ns(self) -> int:
         """The last instant, on the machine's clock."""
         if self.until_ns is None:
             return self.session.end_ns
-        return min(self.until_ns + self.session.epoch_ns, self.session.end_ns)
+        until_ns = self.until_ns + self.session.epoch_ns
+        return until_ns if self.is_reached else min(until_ns, self.session.end_ns)
 
 
 def topology_at(session: RecordedSession, time_ns: int) -> Topology:
     """Return the topology at an instant of the machine's clock."""
-    data = session.header["topology"]
+    data = session.header.topology
     for moment in session.moments:
         if isinstance(moment, Event) and moment.what == "topology" and moment.at_ns <= time_ns:
             data = moment.value
-    return plain.read_topology(Fields(data, "", Problems()))
+    return _topology(session, data)
+
+
+def refuse_wrong_topologies(session: RecordedSession) -> None:
+    """Raise SessionError if a topology in the session cannot be built."""
+    _topology(session, session.header.topology)
+    for moment in session.moments:
+        if isinstance(moment, Event) and moment.what == "topology":
+            _topology(session, moment.value)
+
+
+def _topology(session: RecordedSession, data: Mapping[str, object]) -> Topology:
+    problems = Problems()
+    topology = plain.read_topology(Fields(data, "", problems))
+    try:
+        if problems:
+            raise TopologyError(problems)
+        return ensure(topology)
+    except TopologyError as error:
+        raise SessionError(
+            f"{session.source}: a topology of this session is wrong: {error}"
+        ) from None
 
 
 def refuse_unrepeatable(session: RecordedSession) -> None:
     """Raise SessionError if a session cannot be performed again on any computer."""
     header = session.header
-    if header["clock"] != "virtual":
+    if header.clock != "virtual":
         raise SessionError(
             f"{session.source}: a session on the real clock cannot be replayed: its timing depended on "
             "the computer",
@@ -87,12 +113,12 @@ def kernel_of(session: RecordedSession) -> str:
     which `branching.check` compares with the recorded one.
     """
     try:
-        is_default = find_image().manifest_hash == session.header["kernel_manifest"]
+        is_default = find_image().manifest_hash == session.header.kernel_manifest
     except RequirementError:  # there is no default kernel here
         is_default = False
     if is_default:
         return ""
-    name = str(session.header.get("kernel", ""))
+    name = session.header.kernel
     return name if is_known(name) else ""
 
 
@@ -101,15 +127,15 @@ def differences_here(session: RecordedSession) -> list[str]:
     header = session.header
     kernel_manifest = find_image(kernel_of(session)).manifest_hash
     differences = []
-    if header["wanlab"] != VERSION:
-        differences.append(f"wanlab {header['wanlab']} recorded it, this is {VERSION}")
-    if header["kernel_manifest"] != kernel_manifest:
+    if header.wanlab != VERSION:
+        differences.append(f"wanlab {header.wanlab} recorded it, this is {VERSION}")
+    if header.kernel_manifest != kernel_manifest:
         differences.append(
-            f"the kernel {header['kernel_release']} (manifest {header['kernel_manifest'][:12]}) "
+            f"the kernel {header.kernel_release} (manifest {header.kernel_manifest[:12]}) "
             f"recorded it, this one has the manifest {kernel_manifest[:12]}"
         )
     # Mininet scripts and the prompt run in wanlab's own Python. Older session files do not name it.
-    python, our_python = header.get("python_version"), platform.python_version()
+    python, our_python = header.python_version, platform.python_version()
     if python is not None and python != our_python:
         differences.append(f"wanlab's Python: recorded with {python}, here is {our_python}")
     here = tool_versions(ENVIRONMENT)
@@ -123,7 +149,7 @@ def refuse_missing(session: RecordedSession) -> None:
     """Raise RequirementError for programs that the session starts and that this computer lacks."""
     path = ENVIRONMENT["PATH"]
     missing = set()
-    for call in session.calls("start"):
+    for call in session.start_calls():
         command = command_of(call)
         words = command.split() if isinstance(command, str) else command
         name = words[0] if words else ""
@@ -136,10 +162,10 @@ def refuse_missing(session: RecordedSession) -> None:
         )
 
 
-def command_of(call: Mapping[str, Any]) -> Command:
-    """Return the command that a "start" call starts: a string if bash runs it."""
-    arguments = list(call["arguments"])
-    return str(arguments[2]) if arguments[:2] == SHELL else arguments
+def command_of(call: StartCall) -> Command:
+    """Return the command that a call starts: a string if bash runs it."""
+    is_shell = len(call.arguments) > 2 and call.arguments[:2] == SHELL
+    return call.arguments[2] if is_shell else call.arguments
 
 
 class Replay:
@@ -270,31 +296,30 @@ class Replay:
         channel.repeat(piece.data, piece.frames)
 
     def _note_call(self, frame: Frame) -> None:
-        call = frame.json()
-        self._highest_number = max(self._highest_number, frame.number, call.get("number", 0))
-        match call["do"]:
-            case "watch":
-                self._watches[call["number"]] = self._runtime.now_ns
-            case "unwatch":
-                self._watches.pop(call["number"], None)
-            case "start":
-                self._note_start(frame.number, call)
+        call = call_of(frame)
+        self._highest_number = max(self._highest_number, frame.number, call.number)
+        if isinstance(call, StartCall):
+            self._note_start(frame.number, call)
+        elif call.do == "watch":
+            self._watches[call.number] = self._runtime.now_ns
+        elif call.do == "unwatch":
+            self._watches.pop(call.number, None)
 
-    def _note_start(self, call_number: int, call: Mapping[str, Any]) -> None:
+    def _note_start(self, call_number: int, call: StartCall) -> None:
         """Create the process that a call starts, or reuse its handle from before a rewind."""
-        number = call["number"]
+        number = call.number
         self._process_of_call[call_number] = number
         process = self._earlier_processes.get(number)
         if process is not None:
             process.begin_again()
         else:
-            process = Process(self._runtime, call["node"], command_of(call), number=number)
-        process.has_terminal = call["terminal"] is not None
+            process = Process(self._runtime, call.node, command_of(call), number=number)
+        process.has_terminal = call.terminal is not None
         self.processes[number] = process
 
     def _with_our_python(self, piece: SentPiece) -> SentPiece:
         """Return the piece with the path of the Python that we run in, where it starts Python."""
-        theirs = self._goal.session.header["python"]
+        theirs = self._goal.session.header.python
         frames = tuple(_with_program(frame, theirs, sys.executable) for frame in piece.frames)
         if frames == piece.frames:
             return piece
@@ -306,13 +331,13 @@ class Replay:
         if event.what == "began" and self._goal.speed is not None:
             runtime.machine.pace_to_real(True, self._goal.speed)
         if event.what == "process":
-            number = event.value["number"]
+            number = event.value.number
             if number in self.processes:
                 is_new = number not in self._earlier_processes
-                node, process = event.value["node"], self.processes[number]
+                node, process = event.value.node, self.processes[number]
                 self._process_log.note(node, process, is_new=is_new)
-        elif event.what == "upload" and runtime.options.traits.boots_kernel:
-            restore(event.value, runtime.options.folder)
+        elif event.what == "upload" and not runtime.options.traits.is_shared:
+            restore(event.value, SharedFolder(runtime.options.folder))
         if event.what not in ("end", "process"):
             self._runtime.note(event.what, event.value)
 

@@ -62,6 +62,8 @@ class Runtime:
         """Whether processes repeat output that their handlers have received before."""
         self.processes: WeakValueDictionary[int, Listener] = WeakValueDictionary()
         """By the numbers under which the agent knows them."""
+        self.failed: list[Listener] = []
+        """Processes that nobody had looked at when they ended with an error."""
 
     # -- the machine ------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Runtime:
     def after(
         self, delay: str | int, action: Callable[[], object], *, is_users: bool = False
     ) -> Timer:
-        """Call `action` after `delay` of network time. The user's timers are set again by a rewind."""
+        """Call `action` after `delay` of virtual time. The user's timers are set again by a rewind."""
         now_ns = self.machine.now_ns
         return self._timers.add(
             now_ns + parse_time(delay),

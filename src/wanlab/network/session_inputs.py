@@ -8,18 +8,21 @@ programs may be confined (see `Network.confine_programs`). Students' work is gra
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from wanlab.agent.messages import Frame, Kind
 from wanlab.errors import WanlabError
+from wanlab.json_text import decode_json
 from wanlab.session import RecordedSession, SessionError
 from wanlab.session.files import restore
+from wanlab.session.frames import ResizeCall, SignalCall, StartCall, call_of
 from wanlab.session.recorded import Event, ReceivedFrame, SentPiece
+from wanlab.shared_folder import SharedFolder
 from wanlab.units import format_time
 
 from .host_service import Connection, HostService
@@ -33,6 +36,13 @@ REQUEST_LIMIT_NS = 60_000_000_000
 ROOT_FOLDER = "/"
 LINE = "line"
 """The "do" of a prompt's request for its next line."""
+
+
+class _RecordedRequest(msgspec.Struct):
+    do: str
+
+
+_REQUEST = msgspec.json.Decoder(_RecordedRequest)
 
 
 class SessionInputs:
@@ -84,13 +94,13 @@ class SessionInputs:
                         self._perform(frame, moment.at_ns)
                 elif isinstance(moment, Event) and moment.what == "upload":
                     self._advance(moment.at_ns)
-                    restore(moment.value, self._runtime.options.folder)
+                    restore(moment.value, SharedFolder(self._runtime.options.folder))
             self._advance(self._session.end_ns)
         except _PerformedEnough:
             pass
-        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (ValueError, OSError) as error:
             raise SessionError(
-                f"{self._session.source}: not the session of a network: {error!r}"
+                f"{self._session.source}: not the session of a network: {error}"
             ) from None
         finally:
             service.clear()
@@ -101,8 +111,8 @@ class SessionInputs:
 
     def _perform(self, frame: Frame, at_ns: int) -> None:
         if frame.kind is Kind.CALL:
-            call = frame.json()
-            if call["do"] in ("start", "signal", "resize"):
+            call = call_of(frame)
+            if isinstance(call, StartCall | SignalCall | ResizeCall):
                 self._advance(at_ns)
                 self._call(call)
             return
@@ -122,48 +132,47 @@ class SessionInputs:
 
     # -- processes --------------------------------------------------------------------------------
 
-    def _call(self, call: dict[str, Any]) -> None:
-        if call["do"] == "start":
+    def _call(self, call: StartCall | SignalCall | ResizeCall) -> None:
+        if isinstance(call, StartCall):
             self._start(call)
             return
-        process = self._by_number.get(call["number"])
+        process = self._by_number.get(call.number)
         if process is None or not process.is_running:
             return
-        if call["do"] == "signal":
-            process.signal(int(call["signal_number"]))
+        if isinstance(call, SignalCall):
+            process.signal(call.signal_number)
         else:
-            process.resize(int(call["rows"]), int(call["columns"]))
+            process.resize(call.rows, call.columns)
 
-    def _start(self, call: dict[str, Any]) -> None:
-        arguments = [self._with_our_folder(word) for word in call["arguments"]]
-        if arguments[0] == self._session.header["python"]:
+    def _start(self, call: StartCall) -> None:
+        arguments = [self._with_our_folder(word) for word in call.arguments]
+        if arguments[0] == self._session.header.python:
             arguments[0] = "wanlab-python"
         environment = {
-            name: self._with_our_folder(value) for name, value in call["environment"].items()
+            name: self._with_our_folder(value) for name, value in call.environment.items()
         }
-        terminal = call["terminal"]
         try:
-            process = self._node(call["node"]).start(
+            process = self._node(call.node).start(
                 arguments,
-                folder=self._with_our_folder(call["folder"]),
+                folder=self._with_our_folder(call.folder),
                 environment={
                     **environment,
                     **self._runtime.machine.environment,
                     **self._environment,
                 },
-                stdin=bool(call["stdin"]),
-                terminal=(int(terminal[0]), int(terminal[1])) if terminal else None,
-                merge_stderr=bool(call.get("merge_stderr", False)),
+                stdin=call.stdin,
+                terminal=call.terminal,
+                merge_stderr=call.merge_stderr,
             )
         except WanlabError as error:
             self._note_problem(str(error))
             return
-        self._by_number[int(call["number"])] = process
+        self._by_number[call.number] = process
         self.processes.append(process)
 
     def _with_our_folder(self, text: str) -> str:
         """Replace the working folder of the session by ours."""
-        theirs = str(Path(self._session.header["guest_folder"]))
+        theirs = str(Path(self._session.header.guest_folder))
         if not theirs.startswith("/") or theirs == ROOT_FOLDER:
             return text
         ours = self._runtime.options.guest_folder
@@ -174,20 +183,19 @@ class SessionInputs:
     # -- requests of programs, and the answers that were given --------------------------------------
 
     def _note_request(self, received: ReceivedFrame) -> None:
-        number = received.plain.get("request")
-        if number is None:
+        frame = received.frame
+        if frame.kind is not Kind.REQUEST:
             return
-        request = {}
-        with suppress(ValueError):
-            request = json.loads(received.plain.get("text", ""))
-        word = str(request.get("do"))
-        self._recorded_requests[int(number)] = (word, self._counts[word])
+        word = ""
+        with suppress(WanlabError):
+            word = decode_json(frame.text, _REQUEST).do
+        self._recorded_requests[frame.number] = (word, self._counts[word])
         self._counts[word] += 1
         # The request waits here for the recorded answer.
         self._host_service[word] = self._requests[word].append
 
     def _answer(self, frame: Frame, at_ns: int) -> None:
-        word, position = self._recorded_requests[frame.number]
+        word, position = self._recorded_requests.get(frame.number, ("", 0))
         requests = self._requests[word]
         self._advance(at_ns)
         if word == LINE and len(requests) <= position:

@@ -71,8 +71,6 @@ class Startup:
         if settles:
             self._let_pass(until_ns=SECOND_NS)
         self._raise_limits()
-        self._plan_for_kernel()
-        self._live.move_interfaces(self._live.plan)
         middle = settling_point(self._live.plan)
         self._live.perform(self._live.plan[:middle], self._note_performed)
         if settles:
@@ -80,7 +78,6 @@ class Startup:
         self._live.perform(self._live.plan[middle:], self._note_performed)
         self._live.verify(self._live.ports)
         self._live.announce()
-        self._silent_drops.start_counting()
         self._begin(settles)
 
     def _note_performed(self, count: int) -> None:
@@ -98,14 +95,8 @@ class Startup:
 
     def _raise_limits(self) -> None:
         options = self._runtime.options
-        if options.traits.boots_kernel:
+        if not options.traits.is_shared:
             self._runtime.perform([*memory_limits(options.memory_bytes), *neighbour_limits()])
-
-    def _plan_for_kernel(self) -> None:
-        """Compute the plan again if it runs on the computer's kernel, once its features are known."""
-        if not self._runtime.options.traits.has_own_kernel:
-            self._live.check_kernel(self._live.plan)
-            self._live.plan = self._live.plan_for(self._live.topology)
 
     def _begin(self, settles: bool) -> None:
         """Set the epoch, and start the traces and schedules of links."""

@@ -1,8 +1,7 @@
 """Operations: the steps of a plan, each of them plain data.
 
-The plan creates them, the native machine checks them against the computer's kernel, and the agent
-performs them. The agent itself does not load this package: it gets each operation as a verb and its
-arguments (see `operation`).
+The plan creates them, and the agent performs them. The agent itself does not load this package: it
+gets each operation as a verb and its arguments (see `operation`).
 
     operation   the base class of all operations
     nodes       namespaces, routes, sysctls, files, start commands
@@ -29,9 +28,10 @@ from .links import (
 )
 from .nodes import AddNamespace, AddRoute, RemoveNamespace, RunStartCommand, SetSysctl, WriteFile
 from .operation import ROOT, Operation, Request
-from .ports import SetCoalesce, SetGroMaxSize, SetOffloads, SetSpeed, SetWire, Shape
+from .ports import SetCoalesce, SetOffloads, SetSpeed, SetWire, Shape
 from .services import (
     AwaitSwitches,
+    ConfigureRouting,
     JoinOvs,
     PrepareRouting,
     SetOvs,
@@ -56,6 +56,7 @@ __all__ = [
     "AwaitSwitches",
     "BringUp",
     "ChangeConditions",
+    "ConfigureRouting",
     "JoinBridge",
     "JoinOvs",
     "LimitCpu",
@@ -69,7 +70,6 @@ __all__ = [
     "Request",
     "RunStartCommand",
     "SetCoalesce",
-    "SetGroMaxSize",
     "SetLinkState",
     "SetOffloads",
     "SetOvs",

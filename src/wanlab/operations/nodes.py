@@ -97,6 +97,7 @@ class RunStartCommand(Operation):
     """The folder in which it runs. The plan does not know it, so the network fills it in."""
 
     verb = "run_start_command"
+    may_fail = True
 
     def describe(self) -> str:
         return f"start command of {namespace_name(self.node)}: {self.command}"

@@ -23,6 +23,8 @@ class Operation:
     """One step of a plan. Its fields are the arguments of the agent's method `verb`."""
 
     verb: ClassVar[str]
+    may_fail: ClassVar[bool] = False
+    """Whether a failure is only a warning: the step does what the user wrote in a program's words."""
 
     def describe(self) -> str:
         raise NotImplementedError

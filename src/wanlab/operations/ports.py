@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .operation import Operation, Request, in_node, netns_option
+from .operation import Operation, Request, in_node
 
 
 @dataclass(frozen=True)
@@ -59,24 +59,6 @@ class SetOffloads(Operation):
 
     def _ethtool_arguments(self) -> str:
         return " ".join(f"{name} {'on' if on else 'off'}" for name, on in self.features.items())
-
-
-@dataclass(frozen=True)
-class SetGroMaxSize(Operation):
-    """Limit the size of the packets into which GRO merges those that a port receives."""
-
-    node: str
-    interface: str
-    max_bytes: int
-
-    verb = "set_gro_max_size"
-
-    def describe(self) -> str:
-        return f"GRO on {self.interface}: packets of at most {self.max_bytes} bytes"
-
-    def commands(self) -> list[str]:
-        option = netns_option(self.node)
-        return [f"ip {option}link set {self.interface} gro_max_size {self.max_bytes}"]
 
 
 @dataclass(frozen=True)

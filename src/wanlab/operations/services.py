@@ -16,7 +16,14 @@ from wanlab.agent.controllers import (
     start_of_relay,
 )
 from wanlab.agent.open_vswitch import OVS_FOLDER, start_of_ovs
-from wanlab.agent.routing import FRR_CONFIGURATION, FRR_RUN, FRR_USER, start_of_routing
+from wanlab.agent.routing import (
+    FRR_CONFIGURATION,
+    FRR_RUN,
+    FRR_USER,
+    configuration_of_routing,
+    pathspace,
+    start_of_routing,
+)
 
 from .operation import Operation, Request, here_document, in_node
 
@@ -163,19 +170,35 @@ class StartRouting(Operation):
         return f"FRRouting in {self.router}: {', '.join(self.programs)}"
 
     def commands(self) -> list[str]:
-        folder = f"{FRR_CONFIGURATION}/{self.router}"
+        name = pathspace(self.router)
+        folder = f"{FRR_CONFIGURATION}/{name}"
         text = self.configuration.rstrip("\n")
         return [
-            f"mkdir -p {folder} {FRR_RUN}/{self.router}",
+            f"mkdir -p {folder} {FRR_RUN}/{name}",
             here_document(f"cat > {folder}/frr.conf", text),
             f"touch {folder}/vtysh.conf",
-            f"chown -R {FRR_USER}: {folder} {FRR_RUN}/{self.router}",
+            f"chown -R {FRR_USER}: {folder} {FRR_RUN}/{name}",
             *(
                 in_node(self.router, shlex.join(start_of_routing(self.router, program)))
                 for program in self.programs
             ),
-            f"vtysh -N {self.router} -b",
         ]
+
+
+@dataclass(frozen=True)
+class ConfigureRouting(Operation):
+    """Pass a router's frr.conf to its programs, which leave out the lines that they do not know."""
+
+    router: str
+
+    verb = "configure_routing"
+    may_fail = True
+
+    def describe(self) -> str:
+        return f"frr.conf of {self.router}"
+
+    def commands(self) -> list[str]:
+        return [shlex.join(configuration_of_routing(self.router))]
 
 
 def _one_command_a_line(arguments: tuple[str, ...]) -> str:

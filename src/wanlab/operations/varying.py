@@ -10,7 +10,7 @@ from .operation import Operation, Request, here_document, in_node
 
 @dataclass(frozen=True)
 class LoadOpportunities(Operation):
-    """Load the delivery opportunities of a port's qdisc `handle` (our patch of tbf).
+    """Load the delivery opportunities of a port's qdisc `handle`, of the kind `opportunity`.
 
     `at_ms` are the times in ms from the start of the trace; `once` says that it does not repeat. The
     qdisc delivers without limit until `StartOpportunities`.

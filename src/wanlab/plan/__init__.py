@@ -4,7 +4,6 @@ build      all operations, in the order in which they are performed
 nic        the settings of a port's NIC            shaping   its queueing disciplines
 switches   bridges, Open vSwitch, controllers      routing   programs of FRRouting
 change     from one state of a live port to another
-native     changes to a plan for the computer's own kernel
 needs      the programs that a topology needs
 script     a plan as a shell script
 """

@@ -18,6 +18,7 @@ from wanlab.operations import (
     AddPrivateDirectory,
     AddRoute,
     AddVlanInterface,
+    ConfigureRouting,
     JoinBridge,
     JoinOvs,
     LimitCpu,
@@ -32,6 +33,7 @@ from wanlab.operations import (
     StartRouting,
     WriteFile,
 )
+from wanlab.topology.addresses import ipv6_of
 from wanlab.topology.gateways import unreachable_gateway
 from wanlab.topology.model import (
     Controller,
@@ -53,6 +55,8 @@ from .switches import join_early, join_late, make_bridges, make_ovs
 
 # Bursts must wait in queues that are counted, and not be dropped silently behind veth.
 BACKLOG_PACKETS = 1_000_000
+PREFER_IPV4 = "precedence ::ffff:0:0/96 100\n"
+"""Of two addresses of a name, programs take the IPv4 one unless they want IPv6 (gai.conf(5))."""
 
 
 def plan(
@@ -129,12 +133,15 @@ def _operations(
         for port in topology.ports(node.name):
             yield from _port(_namespace(node), node, port, wire, nic)
     yield WriteFile("/etc/hosts", hosts_file(topology))
+    if topology.ipv6_base:
+        yield WriteFile("/etc/gai.conf", PREFER_IPV4)
     yield from make_ovs(topology)
     yield from join_early(topology)
     yield from join_late(topology)
     for router in topology.routers:
         if router.frr is not None:
             yield StartRouting(router.name, programs_for(router.frr), router.frr)
+            yield ConfigureRouting(router.name)
     for node in topology.nodes:
         if node.start_command:
             yield RunStartCommand(_namespace(node), node.start_command)
@@ -171,6 +178,8 @@ def _addresses(topology: Topology) -> Iterator[Operation]:
                 assert port.name is not None
                 yield AddAddress(_namespace(node), port.name, port.ip)
         if isinstance(node, Host):
+            if address := ipv6_of(node, topology):
+                yield AddAddress(_namespace(node), str(topology.ports(node.name)[0].name), address)
             yield from _vlan_interfaces(node, topology.ports(node.name))
         if (
             isinstance(node, Host)
@@ -222,10 +231,18 @@ def _mbps(port: Port) -> int:
 
 
 def hosts_file(topology: Topology) -> str:
-    """Return the text of /etc/hosts, with every host and router by its name."""
+    """Return the text of /etc/hosts, with every host and router by its name.
+
+    A node has a line for its first address, and one for its first of the other family.
+    """
     lines = ["127.0.0.1 localhost", "::1 localhost"]
     for node in topology.nodes:
+        if not isinstance(node, Host | Router):
+            continue
         addresses = [port.ip for port in topology.ports(node.name) if port.ip]
-        if addresses and isinstance(node, Host | Router):
-            lines.append(f"{ipaddress.ip_interface(addresses[0]).ip} {node.name}")
+        if isinstance(node, Host) and (address := ipv6_of(node, topology)):
+            addresses.append(address)
+        first_of_family = {":" in address: address for address in reversed(addresses)}
+        named = sorted(first_of_family.values(), key=addresses.index)
+        lines += [f"{ipaddress.ip_interface(address).ip} {node.name}" for address in named]
     return "".join(f"{line}\n" for line in lines)

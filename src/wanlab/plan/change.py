@@ -95,6 +95,7 @@ def change(namespace: str, port: Port, before: Conditions, after: Conditions) ->
             "loss": round(after.loss_fraction * CERTAINTY),
             "duplicate": round(after.duplicate_fraction * CERTAINTY),
             "reorder": round(after.reorder_fraction * CERTAINTY),
+            "reorder_gap": after.reorder_gap,
             "reorder_correlation": round(after.reorder_correlation_fraction * CERTAINTY),
         }
         words = netem_words(after) or NO_DELAY

@@ -10,9 +10,16 @@ from wanlab.operations import (
 )
 
 HEAD = """#!/bin/sh
-# Builds this topology by hand, as wanlab does. Run it as root in a separate network namespace, for
-# example with: wanlab exec -- sh THIS_FILE
+# Builds this topology by hand, as wanlab does. It changes settings of the kernel and files below
+# /etc, so it runs in a machine of wanlab only: wanlab exec -- sh THIS_FILE
 set -e
+case $(uname -r) in
+*-wanlab*) ;;
+*)
+  echo "$0 would replace files below /etc; run: wanlab exec -- sh $0" >&2
+  exit 1
+  ;;
+esac
 """
 
 

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from wanlab.errors import Problem, TopologyError
 from wanlab.topology.model import Conditions, Port, Queue
-from wanlab.units import format_time
+from wanlab.topology.settings import QUEUES
+from wanlab.units import format_time, whole_number
 
 # Enough for 100 Gbit/s of 1500-byte packets over 100 ms. netem's default of 1000 packets would be a
 # bottleneck that nobody asked for (600 Mbit/s at 20 ms).
@@ -33,10 +34,6 @@ IDLE_BANDWIDTH_BPS = 10_000_000
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_QUEUE = Queue("fifo", limit_packets=1000)
 BURST_S = 0.001
-BYTE_QUEUES = ("red", "sfb")
-PACKET_QUEUES = ("codel", "fq_codel", "fq", "fq_pie", "pie", "sfq", "choke", "dualpi2")
-# Without classes these hold nothing or drop everything, and a topology cannot describe classes.
-CLASSFUL = ("drr", "hfsc", "htb", "prio", "qfq", "tbf")
 
 
 def shape_lines(port: Port) -> tuple[str, ...]:
@@ -106,6 +103,8 @@ def netem_words(conditions: Conditions) -> str:
             words += [word, percent(fraction)]
             if correlation:
                 words.append(percent(correlation))
+    if conditions.reorder_gap:
+        words += ["gap", str(conditions.reorder_gap)]
     if not words:
         return ""
     return " ".join(["limit", str(delay_line_packets(conditions)), *words])
@@ -165,7 +164,7 @@ def queue_words(port: Port, queue: Queue) -> str:
         if queue.limit_packets is not None:
             return f"pfifo limit {queue.limit_packets}"
         return f"bfifo limit {limit_bytes(port, queue)}"
-    if queue.kind in CLASSFUL:
+    if queue.kind in QUEUES and QUEUES[queue.kind].is_classful:
         raise TopologyError(
             [
                 Problem(
@@ -178,8 +177,6 @@ def queue_words(port: Port, queue: Queue) -> str:
     words = [queue.kind]
     if queue.kind == "red":
         words += _red_words(port, queue, names)
-    elif queue.kind in BYTE_QUEUES:
-        words += ["limit", str(_limit_packets(port, queue))] if _has_limit(queue) else []
     elif queue.kind == "choke":
         words += _choke_words(port, queue, names)
     elif queue.kind == "cake":
@@ -207,8 +204,9 @@ def _red_words(port: Port, queue: Queue, names: set[str]) -> list[str]:
     tc-red(8) recommends a max of a quarter of the limit and a min of a third of max.
     """
     limit = limit_bytes(port, queue)
-    options = {name: int(value) for name, value in queue.options if value.isdigit()}
-    average_packet = options.get("avpkt", 1000)
+    numbers = {name: whole_number(value) for name, value in queue.options}
+    options = {name: number for name, number in numbers.items() if number is not None}
+    average_packet = max(1, options.get("avpkt", 1000))
     maximum = options.get("max", limit // 4)
     minimum = options.get("min", maximum // 3)
     burst = max(1, (2 * minimum + maximum) // (3 * average_packet))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from wanlab.errors import WanlabError
 from wanlab.plot.panel import Limit, Line, Panel, cumulative, decimate
+from wanlab.shared_folder import file_error, output_folder, write_output
 
 LineStyle = dict[str, Any]
 """Arguments or settings of matplotlib, by name."""
@@ -187,10 +188,10 @@ def save(figure: Figure, path: str | os.PathLike[str], *, quick: bool = False) -
     with style(), matplotlib.rc_context({"pdf.fonttype": 3 if quick else 42}):
         figure.savefig(picture, format=path.suffix[1:], metadata=_METADATA[path.suffix])
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture.getvalue())
+        output_folder(path.parent).make()
+        write_output(path, picture.getvalue())
     except OSError as error:
-        raise WanlabError(f"cannot write {path}: {error.strerror}") from error
+        raise file_error("write", path, error) from error
 
 
 def _draw(

@@ -68,6 +68,7 @@ def _throughput(record: Tables) -> Iterator[Curve]:
     elif _has(record, "tcp", "bytes_acked"):
         for label, flow in flows_of(record["tcp"]):
             yield Curve(label, delivery_rate(flow))
+    yield from _of_flent("flent_throughput", "bits_per_second")(record)
 
 
 def _ports(record: Tables) -> Iterator[Curve]:
@@ -83,6 +84,7 @@ def _rtt(record: Tables) -> Iterator[Curve]:
         yield from _of_flows("iperf3", "rtt_us")(record)
     if _has(record, "ping", "rtt_ms"):
         yield Curve("ping", record["ping"].series("rtt_ms"), points=True)
+    yield from _of_flent("flent_ping", "rtt_ms")(record)
 
 
 def _rttvar(record: Tables) -> Iterator[Curve]:
@@ -144,6 +146,15 @@ def _of_flows(table: str, column: str) -> Finder:
         if _has(record, table, column):
             for label, flow in flows_of(record[table]):
                 yield Curve(label, over_time(flow, column))
+
+    return find
+
+
+def _of_flent(table: str, column: str) -> Finder:
+    def find(record: Tables) -> Iterator[Curve]:
+        if _has(record, table, column):
+            for name, rows in groups(record[table], "series"):
+                yield Curve(name, rows.series(column))
 
     return find
 

@@ -92,7 +92,7 @@ class Evidence:
         now_s = _now_s(self._network)
         provenance = self._provenance()
         processes = processes_of[self._network]
-        session = self._network.session_content()
+        session = self._network.session.content()
         log = self._kernel_log(error)
         self.seal()
         folder.mkdir(parents=True)
@@ -136,10 +136,10 @@ class Evidence:
         return [f"{PACKETS:16} {', '.join(self._ports)}"]
 
     def _kernel_log(self, error: BaseException | None) -> str:
-        """Return the kernel's messages; "" on the computer's own kernel or if they cannot be read."""
+        """Return the kernel's messages; "" if they cannot be read."""
         if isinstance(error, MachineError):
             return error.console
-        if self._is_sealed or self._network.machine_kind == "native":
+        if self._is_sealed:
             return ""
         with suppress(WanlabError):
             return self._network.read([["log", ""]])[0].decode(errors="replace")
@@ -148,7 +148,7 @@ class Evidence:
 
 def _fail_at_limit(limit: str | int) -> None:
     pytest.fail(
-        f"the test has taken {limit} of network time: does it wait for something that never happens? "
+        f"the test has taken {limit} of virtual time: does it wait for something that never happens? "
         f'(allow more with @pytest.mark.wanlab(limit="..."))'
     )
 

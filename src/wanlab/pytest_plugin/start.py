@@ -36,12 +36,10 @@ def started(
         try:
             network = Network(topology, **{**options, "visible_folders": visible_folders})
             if network.clock == "virtual" and "session" not in options:
-                network.record_session(True)
+                network.session.record(True)
             network.start()
         except WanlabError as error:
-            may_lack_kernel = options.get("machine") != "native" and isinstance(
-                error, RequirementError
-            )
+            may_lack_kernel = isinstance(error, RequirementError)
             _skip_or_fail(error, config, _why_no_kernel() if may_lack_kernel else "")
     processes: list[Process] = []
     processes_of[network] = processes

@@ -6,6 +6,7 @@ record = read("results/1-bdp")
 record["qdisc"].where(device="s1-eth2").series("backlog_bytes")
 """
 
+from wanlab.record.differences import differences
 from wanlab.record.file import read, write
 from wanlab.record.provenance import Provenance
 from wanlab.record.record import TIME_COLUMNS, Column, Record, Series, Table, unit_of
@@ -17,6 +18,7 @@ __all__ = [
     "Record",
     "Series",
     "Table",
+    "differences",
     "read",
     "unit_of",
     "write",

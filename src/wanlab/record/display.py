@@ -67,7 +67,8 @@ def _origin(origin: Provenance) -> list[tuple[str, object]]:
         ("network", f"seed {origin.seed}, {origin.clock} clock, {origin.wire} wire"),
         (
             "machine",
-            f"{origin.machine}, Linux {origin.kernel_release}{manifest}, wanlab {origin.wanlab}",
+            f"{origin.machine}, Linux {origin.kernel_release}{manifest}, wanlab {origin.wanlab}"
+            + (f", traps {origin.traps}" if origin.traps else ""),
         ),
     ]
     if origin.parameters:

@@ -8,80 +8,97 @@
 Writing is atomic: the folder is written under a temporary name beside the final one, and renamed when
 it is complete. The same record gives the same bytes with the same version of pyarrow, which Parquet
 records in each file. Reading verifies the digest: a damaged, missing or edited part is an error.
-
-pyarrow is imported where it is used, because importing it takes longer than many networks run.
 """
 
 import json
 import os
-import shutil
+import stat
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
-import numpy as np
+import msgspec
 
-from wanlab.errors import RecordError, reason_of
-from wanlab.record.provenance import Provenance, as_text, refuse_unknown
+from wanlab.errors import InputError, RecordError, reason_of
+from wanlab.json_text import PLAIN, decode_json, problem_of
+from wanlab.record.parquet import Allowance, read_table, write_table
+from wanlab.record.provenance import Provenance, as_text, refuse_unknown, without_mode
 from wanlab.record.record import (
     FORMAT,
-    FORMAT_KEY,
-    UNIT_KEY,
-    Column,
     Record,
     Table,
     check_name,
     content_digest,
 )
+from wanlab.shared_folder import HERE, SharedFolder, UnsafeFileError, output_folder
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 PARQUET_MARK = b"PAR1"
+MAX_INDEX_BYTES = 64 << 20
+MAX_BYTES = 400 << 20
+"""Of memory, for the tables and raw outputs of a record that is read."""
 _INDEX = "provenance.json"
 _INDEX_KEYS = {"format", "digest", "provenance", "tables", "raw"}
 
 
-def write(record: Record, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
+def write(
+    record: Record,
+    folder: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    working_folder: Path = HERE,
+) -> None:
     """Write a record to `folder`, completely or not at all.
 
-    Raise RecordError if the folder exists, unless it is a record and `replace` is true.
+    Programs in a network that runs meanwhile can write `working_folder`. Raise RecordError if the
+    folder exists, unless it is a record and `replace` is true.
     """
-    folder = Path(folder)
-    if folder.exists() and not replace:
-        raise RecordError(f"{folder} already exists", "choose another name, or remove it first")
-    if folder.exists() and not (folder / _INDEX).exists():
-        raise RecordError(f"{folder} is not a record, so it is not replaced")
+    path = Path(folder)
+    above, name = output_folder(path.parent, working_folder), path.name
     # In the same parent folder, because a rename works within one file system only.
-    unfinished = folder.with_name(f".{folder.name}.unfinished.{os.getpid()}")
-    replaced = folder.with_name(f".{folder.name}.replaced.{os.getpid()}")
+    unfinished, replaced = (f".{name}.{word}.{os.getpid()}" for word in ("unfinished", "replaced"))
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _write_parts(record, unfinished)
-        if folder.exists():
-            folder.rename(replaced)
-        unfinished.rename(folder)
+        if above.exists(name) and not replace:
+            raise RecordError(f"{path} already exists", "choose another name, or remove it first")
+        if above.exists(name) and not above.exists(f"{name}/{_INDEX}"):
+            raise RecordError(f"{path} is not a record, so it is not replaced")
+        try:
+            _write_parts(record, above.subfolder(unfinished))
+            if above.exists(name):
+                above.rename(name, replaced)
+            above.rename(unfinished, name)
+        finally:
+            if above.exists(replaced) and not above.exists(name):
+                above.rename(replaced, name)  # interrupted between the two renames
+            for rest in (unfinished, replaced):
+                if above.exists(rest):
+                    above.remove_tree(rest)
+    except UnsafeFileError as error:
+        raise RecordError(error.what, error.hint) from error
     except OSError as error:
-        raise RecordError(f"cannot write {folder}: {reason_of(error)}") from error
-    finally:
-        if replaced.exists() and not folder.exists():
-            replaced.rename(folder)  # interrupted between the two renames
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(replaced, ignore_errors=True)
+        raise RecordError(f"cannot write {path}: {reason_of(error)}") from error
 
 
-def read(folder: str | os.PathLike[str]) -> Record:
-    """Read a record; raise RecordError if a part of the folder was changed, added or removed."""
+def read(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Record:
+    """Read a record; raise RecordError if a part of the folder was changed, added or removed.
+
+    A record that needs more than `max_bytes` of memory is refused: a small file can claim billions of
+    values.
+    """
     folder = Path(folder)
     index = _read_index(folder)
     _refuse_unlisted(folder, index)
+    allowance = Allowance(folder, max_bytes)
     try:
         record = Record(
             Provenance.from_data(index["provenance"]),
-            {name: _read_table(_table_path(folder, name)) for name in index["tables"]},
-            {name: _raw_path(folder, name).read_bytes() for name in index["raw"]},
+            {name: _table(_table_path(folder, name), allowance) for name in index["tables"]},
+            _read_raw(folder, index["raw"], allowance),
         )
         # The digest is over the provenance as written: an older wanlab knew fewer keys.
-        written = as_text(index["provenance"])
+        written = as_text(without_mode(index["provenance"]))
     except (KeyError, TypeError) as error:
         raise RecordError(f"{folder / _INDEX} is malformed: {error!r}") from error
     except OSError as error:
@@ -107,61 +124,13 @@ def is_complete(folder: Path) -> bool:
 
 def _is_parquet(path: Path) -> bool:
     """Whether a file begins and ends with the four bytes that mark a whole Parquet file."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         first = file.read(len(PARQUET_MARK))
         file.seek(-len(PARQUET_MARK), os.SEEK_END)
         return first == file.read() == PARQUET_MARK
 
 
-def from_arrow(arrow: "pyarrow.Table") -> Table:
-    """Convert a table from `Table.to_arrow` back."""
-    version = (arrow.schema.metadata or {}).get(FORMAT_KEY, b"none").decode()
-    if version != str(FORMAT):
-        raise RecordError(f"the table has format {version}, but this wanlab reads {FORMAT}")
-    unknown = [f"{field.name} ({field.type})" for field in arrow.schema if not _is_known(field)]
-    if unknown:
-        raise RecordError(
-            f"the table has columns that format {FORMAT} does not allow: {', '.join(unknown)}"
-        )
-    return Table(
-        tuple(
-            Column(
-                field.name,
-                (field.metadata or {}).get(UNIT_KEY, b"").decode(),
-                tuple(column.to_pylist())
-                if str(field.type) == "string"
-                else np.array(column.to_numpy()),
-            )
-            for field, column in zip(arrow.schema, arrow.columns, strict=True)
-        )
-    )
-
-
-def _is_known(field: "pyarrow.Field") -> bool:
-    return str(field.type) in ("int64", "double", "bool", "string") and not field.nullable
-
-
-def write_table(table: Table, path: Path) -> None:
-    """Write a table as a Parquet file; the same table gives the same bytes."""
-    import pyarrow.parquet
-
-    # Every option that affects the bytes is explicit, so that a new default cannot change them.
-    pyarrow.parquet.write_table(
-        table.to_arrow(),
-        path,
-        version="2.6",
-        data_page_version="1.0",
-        compression="zstd",
-        compression_level=3,
-        row_group_size=1 << 20,
-        use_dictionary=True,
-        write_statistics=True,
-        write_page_checksum=True,
-    )
-
-
-def _write_parts(record: Record, folder: Path) -> None:
-    folder.mkdir()
+def _write_parts(record: Record, folder: SharedFolder) -> None:
     index = {
         "format": FORMAT,
         "digest": record.digest(),
@@ -169,13 +138,12 @@ def _write_parts(record: Record, folder: Path) -> None:
         "tables": sorted(record.tables),
         "raw": sorted(record.raw),
     }
-    (folder / _INDEX).write_text(as_text(index) + "\n", encoding="utf-8")
+    folder.write(_INDEX, f"{as_text(index)}\n".encode())
     for name, table in record.tables.items():
-        write_table(table, _table_path(folder, name))
+        with folder.create(str(_table_path(HERE, name))) as file:
+            write_table(table, file)
     for name, output in record.raw.items():
-        path = _raw_path(folder, name)
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(output)
+        folder.write(str(_raw_path(HERE, name)), output)
 
 
 class _Index(TypedDict):
@@ -191,13 +159,14 @@ class _Index(TypedDict):
 def _read_index(folder: Path) -> _Index:
     path = folder / _INDEX
     try:
-        index = json.loads(path.read_bytes())
-    except OSError as error:
+        with _opened(path) as file:
+            index = decode_json(file.read(MAX_INDEX_BYTES), PLAIN)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise RecordError(
-            f"{folder} is not a record: {error.strerror}: {path.name}",
+            f"{folder} is not a record: {reason_of(error)}: {path.name}",
             "a record is a folder that contains a provenance.json",
         ) from error
-    except ValueError as error:
+    except InputError as error:
         raise RecordError(f"{path} is damaged: {error}") from error
     if not isinstance(index, dict) or "format" not in index:
         raise RecordError(f"{path} does not name the record's format")
@@ -209,10 +178,33 @@ def _read_index(folder: Path) -> _Index:
     refuse_unknown(str(path), index, _INDEX_KEYS)
     if missing := sorted(_INDEX_KEYS - index.keys()):
         raise RecordError(f"{path} is damaged: it lacks {', '.join(missing)}")
-    for name in ("tables", "raw"):
-        if not isinstance(index[name], list):
-            raise RecordError(f'{path} is malformed: "{name}" is not a list')
-    return cast("_Index", index)
+    try:
+        return msgspec.convert(index, _Index)
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{path} is malformed: {problem_of(error)}") from None
+
+
+def _read_raw(folder: Path, names: Iterable[str], allowance: Allowance) -> dict[str, bytes]:
+    """Return the raw outputs. RecordError for a link, a device, or too much data."""
+    raw: dict[str, bytes] = {}
+    for name in names:
+        path = _raw_path(folder, name)
+        with _opened(path) as file:
+            raw[name] = file.read(allowance.left_bytes + 1)
+        allowance.take(len(raw[name]))
+    return raw
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a part of a record. RecordError if it is a device; OSError if it is a link.
+
+    A link may lead to a file that is not part of the record, or to a device without end.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise RecordError(f"{path} is not a file")
+    return file
 
 
 def _refuse_unlisted(folder: Path, index: _Index) -> None:
@@ -228,16 +220,9 @@ def _refuse_unlisted(folder: Path, index: _Index) -> None:
         )
 
 
-def _read_table(path: Path) -> Table:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        # Not read_table, which interprets "a=b" in the path as a partition column.
-        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            return from_arrow(file.read())
-    except (pyarrow.ArrowException, UnicodeDecodeError) as error:  # the latter in names of columns
-        raise RecordError(f"{path} is damaged: {error}") from error
+def _table(path: Path, allowance: Allowance) -> Table:
+    with _opened(path) as file:
+        return read_table(file, path, allowance)
 
 
 def _table_path(folder: Path, name: str) -> Path:

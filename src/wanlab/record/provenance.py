@@ -25,7 +25,7 @@ class Provenance:
     """The commands in order, each after its node: "h1$ iperf3 -c h3"."""
     seed: int | None = None
     machine: str = ""
-    """embedded: our own kernel. native: the computer's."""
+    """Always embedded: our own kernel."""
     kernel_release: str = ""
     kernel_manifest: str = ""
     """Hash of the kernel's manifest; empty on the computer's own kernel."""
@@ -40,6 +40,10 @@ class Provenance:
     warnings: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     """The varied parameters, as JSON values: `{"limit_bytes": 2621440}`."""
+    traps: str = field(default="", compare=False)
+    """How the embedded machine's kernel took over system calls: ptrace, inprocess or seccomp. It depends
+    on the computer and changes no result, so it takes no part in comparisons and in the digest. Empty in
+    records that a program inside a machine made."""
 
     def to_json(self) -> str:
         """Return JSON, sorted and indented: the same provenance is always the same text."""
@@ -51,6 +55,14 @@ class Provenance:
                 "its parameters may hold text, finite numbers, true, false, null, lists and maps",
             ) from error
 
+    def identity(self) -> str:
+        """Return the text that the digest covers."""
+        return as_text(self.compared())
+
+    def compared(self) -> dict[str, object]:
+        """Return everything but the mode of the machine's kernel, as plain data."""
+        return without_mode(json.loads(self.to_json()))
+
     @classmethod
     def from_data(cls, data: object) -> "Provenance":
         """Reverse `json.loads(to_json())`; raise RecordError for a wrong type or an unknown key."""
@@ -60,6 +72,11 @@ class Provenance:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
             raise RecordError(f"the provenance is malformed: {error}") from error
+
+
+def without_mode(provenance: Mapping[str, object]) -> dict[str, object]:
+    """Return the part of a provenance that a record's digest covers."""
+    return {name: value for name, value in provenance.items() if name != "traps"}
 
 
 def as_text(data: object) -> str:

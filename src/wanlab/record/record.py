@@ -127,11 +127,12 @@ class Column:
             return Column(self.name, self.unit, values[keep])
         return Column(self.name, self.unit, tuple(compress(values, keep)))
 
-    def content(self) -> Iterator[bytes]:
+    def content(self) -> Iterator[bytes | memoryview]:
         """Yield the column as bytes, the same on every computer."""
         yield from (self.name.encode(), self.unit.encode(), self.kind.encode())
         if isinstance(self.values, np.ndarray):
-            yield self.values.astype(self.values.dtype.newbyteorder("<"), copy=False).tobytes()
+            little = self.values.astype(self.values.dtype.newbyteorder("<"), copy=False)
+            yield np.ascontiguousarray(little).view(np.uint8).data
         else:
             yield from (value.encode() for value in self.values)
 
@@ -313,14 +314,14 @@ class Record:
 
     def digest(self) -> str:
         """Return the SHA-256 of all content, in hexadecimal. Equal records have equal digests."""
-        return content_digest(self.provenance.to_json(), self.tables, self.raw)
+        return content_digest(self.provenance.identity(), self.tables, self.raw)
 
 
 def content_digest(provenance: str, tables: Mapping[str, Table], raw: Mapping[str, bytes]) -> str:
     """Return the digest of a record, given its provenance as text."""
     digest = hashlib.sha256()
 
-    def add(part: bytes) -> None:
+    def add(part: bytes | memoryview) -> None:
         # The length in front keeps the boundary between two parts unambiguous.
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)

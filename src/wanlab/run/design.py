@@ -27,6 +27,8 @@ DESIGN_KEYS = ("vary", "points", "random", "repeats")
 """The keys of a YAML file that describe a design."""
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([^\s\d.]\S*)?\s*")
 SIGNIFICANT_DIGITS = 4
+MAX_RUNS = 100_000
+"""Of a design. Runs of a second would take a day."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Design:
         for name, values in self.axes.items():
             if isinstance(values, str) or not values:
                 raise WanlabError(f"{name} has no values to vary over", "give it a list of values")
+        _refuse_too_many(self.repeats * len(self.points) * math.prod(map(len, self.axes.values())))
 
     @classmethod
     def grid(
@@ -109,6 +112,7 @@ class Design:
         repeats: int = 1,
     ) -> Design:
         """Draw `count` points, each parameter independently; the same seed draws the same points."""
+        _refuse_too_many(count * repeats)
         numbers = random_numbers.Random(seed)
 
         def draw(choice: Sequence[Value] | Uniform) -> Value:
@@ -134,6 +138,13 @@ class Design:
         for point in _distinct(combined):
             for seed in range(self.first_seed, self.first_seed + self.repeats):
                 yield dict(point), seed
+
+
+def _refuse_too_many(runs: int) -> None:
+    if runs > MAX_RUNS:
+        raise WanlabError(
+            f"the design has {runs} runs", f"it can have at most {MAX_RUNS}: vary or repeat less"
+        )
 
 
 def _distinct(points: Iterable[Parameters]) -> tuple[Parameters, ...]:

@@ -2,7 +2,7 @@
 
     buffer=1bdp-seed1-3f2a9c0188d1/
         result.json        parameters, seed, metrics, warnings, key, and the origin behind the key
-        record/            the record (see docs/record.md)
+        record/            the record (see wanlab docs record)
         console.txt        the output of the experiment
 
 The folder of a run that failed:
@@ -11,15 +11,13 @@ The folder of a run that failed:
         console.txt
 
 A folder is written under another name and renamed when it is complete, so a folder with its final name
-is always complete.
+is always complete (see `jobs`).
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,14 +26,15 @@ from typing import Any, TypedDict, cast
 
 from wanlab import record as records
 from wanlab.errors import RecordError, WanlabError
+from wanlab.jobs.job import as_ordered_json, read_console, read_data, read_failure
+from wanlab.jobs.origin import Origin
 from wanlab.measure.metrics import Metric
 from wanlab.record import Record
 
 from .design import Parameters, Value
-from .key import Origin
 
 FORMAT = 1
-RESULT, FAILURE, RECORD, CONSOLE = "result.json", "failure.json", "record", "console.txt"
+RESULT, RECORD = "result.json", "record"
 WORKING_FOLDER = "files"
 """The experiment's own files. They are there during the run only."""
 MAX_NAME_LENGTH = 80
@@ -55,15 +54,6 @@ class StoredResult(TypedDict):
     warnings: Sequence[str]
 
 
-class StoredFailure(TypedDict):
-    """The part of failure.json that is read back."""
-
-    parameters: Parameters
-    seed: int
-    what: str
-    hint: str
-
-
 @dataclass(frozen=True)
 class Task:
     """A run to be performed, and its key: the hash of everything that decides its result."""
@@ -73,6 +63,11 @@ class Task:
     key: str
     varied: tuple[str, ...] = ()
     """Parameters that differ between the runs of its sweep."""
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What distinguishes it from the other runs of an experiment."""
+        return {"parameters": dict(self.parameters), "seed": self.seed, "key": self.key}
 
     @property
     def name(self) -> str:
@@ -182,37 +177,9 @@ def _metric(
     return Metric(float("nan") if value is None else float(value), unit, least, most)
 
 
-def write_failure(folder: Path, task: Task, what: str, hint: str = "") -> None:
-    """Write the reason why a run failed into its folder, which is made if needed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = {
-        "format": FORMAT,
-        "parameters": dict(task.parameters),
-        "seed": task.seed,
-        "key": task.key,
-        "what": what,
-        "hint": hint,
-    }
-    (folder / FAILURE).write_text(as_ordered_json(data), encoding="utf-8")
-
-
-def remove_written_files(folder: Path) -> None:
-    """Remove what a failed run has written, so that a disk that it has filled can hold the reason.
-
-    Its output on the console stays.
-    """
-    for name in (WORKING_FOLDER, RECORD):
-        shutil.rmtree(folder / name, ignore_errors=True)
-
-
-def as_ordered_json(data: Mapping[str, object]) -> str:
-    """Return JSON that keeps the order of keys: the table's columns follow parameters and metrics."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def read_result(folder: Path, *, is_cached: bool = False) -> Result | None:
     """Return the result in a folder; None if there is none or it is incomplete."""
-    stored = cast("StoredResult | None", _read(folder / RESULT))
+    stored = cast("StoredResult | None", read_data(folder / RESULT, FORMAT))
     if stored is None or not (folder / RECORD).is_dir():
         return None
     try:
@@ -230,43 +197,17 @@ def read_result(folder: Path, *, is_cached: bool = False) -> Result | None:
         return None
 
 
-def read_failure(folder: Path) -> Failure | None:
-    """Return the failure in a folder; None if there is none or it is incomplete."""
-    stored = cast("StoredFailure | None", _read(folder / FAILURE))
-    if stored is None:
+def read_run_failure(folder: Path) -> Failure | None:
+    """Return the failure of a run in its folder; None if there is none or it is incomplete."""
+    stored = read_failure(folder)
+    if stored is None or not {"parameters", "seed"} <= stored.subject.keys():
         return None
-    try:
-        return Failure(
-            folder=folder,
-            parameters=stored["parameters"],
-            seed=stored["seed"],
-            what=stored["what"],
-            hint=stored["hint"],
-            console=read_console(folder),
-        )
-    except (KeyError, TypeError):
-        return None
-
-
-def read_console(folder: Path) -> str:
-    """Return the output of the experiment; "" if there is none."""
-    try:
-        return (folder / CONSOLE).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    parameters, seed = stored.subject["parameters"], stored.subject["seed"]
+    return Failure(folder, parameters, seed, stored.what, stored.hint, stored.console)
 
 
 def check_record(folder: Path) -> None:
     """Raise RecordError if the record in a run's folder has changed since it was written."""
-    stored = _read(folder / RESULT)
+    stored = read_data(folder / RESULT, FORMAT)
     if stored is None or records.read(folder / RECORD).digest() != stored.get("record"):
         raise RecordError(f"{folder} is damaged")
-
-
-def _read(path: Path) -> dict[str, object] | None:
-    """Return the content of a JSON file; None if it is missing, damaged or of another format."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) and data.get("format") == FORMAT else None

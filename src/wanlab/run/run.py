@@ -21,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.input_file import read_input
 from wanlab.measure import Sampling
 from wanlab.measure.metrics import Metric
 from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.record import Provenance, Record, Table
+from wanlab.shared_folder import SharedFolder, file_error
 from wanlab.topology import Topology
 from wanlab.units import parse_rate, parse_size, parse_time
 
@@ -35,6 +37,8 @@ GUEST_FOLDER = "/run/experiment"
 """Where programs find the run's folder: the same in every run, so that no result depends on its name."""
 METRICS = "metrics"
 MIN_BUFFER_BYTES = 3028
+MAX_KEPT_BYTES = 256 << 20
+"""Of one file of a run that is kept in its record."""
 """Two Ethernet frames of 1514 bytes."""
 _BDP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:bdp|BDP)\s*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -83,9 +87,8 @@ class Run:
                 f"the run itself chooses {', '.join(sorted(fixed))}",
                 "leave it out of run.network(...)",
             )
-        seed = None if options.get("machine") == "native" else self.seed
         network = Network(
-            topology, seed=seed, folder=self.folder, guest_folder=GUEST_FOLDER, **options
+            topology, seed=self.seed, folder=self.folder, guest_folder=GUEST_FOLDER, **options
         )
         with network as net:
             self._network = net
@@ -153,14 +156,20 @@ class Run:
             self._add_tables({name: content})
             return
         if isinstance(content, Path):
-            path = self.folder / content
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise WanlabError(f"cannot keep {path.name}: {error.strerror}") from None
+            content = self._content_of(self.folder / content)
         if name in self._raw:
             raise WanlabError(f"{name} is kept twice", "rename one")
         self._raw[name] = content.encode() if isinstance(content, str) else content
+
+    def _content_of(self, path: Path) -> bytes:
+        """Read a file. In the run's folder, a program may have put a link or a FIFO in its place."""
+        if not path.is_relative_to(self.folder):
+            return read_input(path, max_bytes=MAX_KEPT_BYTES)
+        shared = SharedFolder(self.folder)
+        try:
+            return shared.read(str(path.relative_to(self.folder)), MAX_KEPT_BYTES)
+        except OSError as error:
+            raise file_error("keep", path.name, error) from None
 
     def file(self, name: str) -> Path:
         """Return the path of a file that the experiment names in `files`: a topology, a trace, a script.
@@ -272,8 +281,10 @@ def _converted(name: str, value: Value, default: Value) -> Value:
         # `--set seconds=2.5` is allowed where the default is 2.
         whole = isinstance(default, int) and not isinstance(value, float)
         for number in (int, float) if whole else (float,):
-            with contextlib.suppress(ValueError):
-                return number(value)
+            with contextlib.suppress(ValueError, OverflowError):
+                converted = number(value)
+                if math.isfinite(converted):
+                    return converted
     article = "an" if isinstance(default, int) and not isinstance(default, bool) else "a"
     raise WanlabError(
         f"{name}={value}: {name} must be {article} {type(default).__name__}",

@@ -27,9 +27,9 @@ from pathlib import Path
 from types import ModuleType
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.archive import pack
 from wanlab.yaml_text import read_yaml
 
-from .archive import pack
 from .design import DESIGN_KEYS
 
 YAML = (".yaml", ".yml")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from wanlab.agent.messages import Frame, Kind
 
-from .lines import Line, frame_to_plain
+from .frames import JSON_KINDS, RecordedFrame, StartCall, call_of
 from .recorded import ReceivedFrame, RecordedSession, SentPiece
 
 COMPUTER_CALLS = ("program_files", "changed_programs", "prepare")
@@ -49,10 +49,10 @@ class SessionComparison:
         """Learn the names of processes and calls from frames that are sent to the agent."""
         for frame in piece.frames:
             if frame.kind is Kind.CALL:
-                call = frame.json()
-                self._calls[frame.number] = str(call["do"])
-                if call["do"] == "start":
-                    self._names[call["number"]] = process_name(call)
+                call = call_of(frame)
+                self._calls[frame.number] = call.do
+                if isinstance(call, StartCall):
+                    self._names[call.number] = process_name(call)
 
     def received(self, at_ns: int, frame: Frame) -> None:
         """Compare the next frame of the replay."""
@@ -61,18 +61,16 @@ class SessionComparison:
         expected = next(self._expected, None)
         if expected is None:
             return  # the recording of a killed session ends early
-        is_digest = "sha256" in expected.plain
-        plain = frame_to_plain(frame, keeps_body=not is_digest)
-        if expected.at_ns == at_ns and self._compared_part(expected.plain) == self._compared_part(
-            plain
-        ):
+        recorded = expected.frame
+        replayed = RecordedFrame.of(frame, keeps_body=not recorded.sha256)
+        if expected.at_ns == at_ns and self._are_equal(recorded, replayed):
             self.compared += 1
             return
         self.difference = Difference(
             min(at_ns, expected.at_ns),
-            self._terminal(plain),
-            _shown(expected.at_ns, expected.plain, at_ns),
-            _shown(at_ns, plain, expected.at_ns),
+            self._terminal(replayed),
+            _shown(expected.at_ns, recorded, at_ns),
+            _shown(at_ns, replayed, expected.at_ns),
         )
 
     def ended(self, at_ns: int) -> None:
@@ -83,43 +81,42 @@ class SessionComparison:
         if expected is not None and expected.at_ns < at_ns:
             self.difference = Difference(
                 expected.at_ns,
-                self._terminal(expected.plain),
-                _shown(expected.at_ns, expected.plain, expected.at_ns),
+                self._terminal(expected.frame),
+                _shown(expected.at_ns, expected.frame, expected.at_ns),
                 "nothing",
             )
 
-    def _compared_part(self, plain: Line) -> Line:
-        if "ended" in plain:
-            return {"ended": plain["ended"], "status": plain["body"]["status"]}
-        if self._calls.get(plain.get("reply", 0)) in COMPUTER_CALLS:
-            return {"reply": plain["reply"]}
-        return plain
+    def _are_equal(self, a: RecordedFrame, b: RecordedFrame) -> bool:
+        if (a.kind, a.number) != (b.kind, b.number):
+            return False
+        if a.kind is Kind.ENDED:
+            return a.status == b.status
+        return a == b or (a.kind is Kind.REPLY and self._calls.get(a.number) in COMPUTER_CALLS)
 
-    def _terminal(self, plain: Line) -> str:
-        kind, number = next(iter(plain.items()))
-        if kind in ("reply", "failure", "data"):
-            return f"the answer to the call {self._calls.get(number, number)}"
-        return self._names.get(number, "")
+    def _terminal(self, frame: RecordedFrame) -> str:
+        if frame.kind in (Kind.REPLY, Kind.FAILURE, Kind.DATA):
+            return f"the answer to the call {self._calls.get(frame.number, frame.number)}"
+        return self._names.get(frame.number, "")
 
 
-def process_name(call: Line) -> str:
+def process_name(call: StartCall) -> str:
     """Return the name of a process that a call starts: "h1: ping h2"."""
-    arguments = list(call["arguments"])
+    arguments = call.arguments
     if arguments[:2] == ["/bin/bash", "-c"]:
         arguments = arguments[2:]
-    return f"{call['node'] or 'root'}: {' '.join(arguments)}"
+    return f"{call.node or 'root'}: {' '.join(arguments)}"
 
 
-def _shown(at_ns: int, plain: Line, other_at_ns: int) -> str:
+def _shown(at_ns: int, frame: RecordedFrame, other_at_ns: int) -> str:
     """Describe a frame for the report of a difference, with its instant if the instants differ."""
-    if "sha256" in plain:
-        content = f"{plain['bytes']} bytes with SHA-256 {plain['sha256'][:12]}"
-    elif "ended" in plain:
-        content = f"ended with status {plain['body']['status']}"
-    elif "body" in plain:
-        content = repr(plain["body"])[:SHOWN_CHARACTERS]
+    if frame.sha256:
+        content = f"{frame.bytes} bytes with SHA-256 {frame.sha256[:12]}"
+    elif frame.kind is Kind.ENDED:
+        content = f"ended with status {frame.status}"
+    elif frame.kind in JSON_KINDS:
+        content = repr(frame.body)[:SHOWN_CHARACTERS]
     else:
-        content = repr(plain.get("text", plain.get("base64", "")))[:SHOWN_CHARACTERS]
+        content = repr(frame.text or frame.base64)[:SHOWN_CHARACTERS]
     return (
         content
         if at_ns == other_at_ns

@@ -15,12 +15,15 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 
-from .lines import Line, digest
+from wanlab.shared_folder import SharedFolder
+
+from .lines import FolderLine, Line, digest
 
 MAX_ENTRIES = 2000
 MAX_BYTES = 32 << 20
@@ -37,7 +40,7 @@ class TooMuch(Exception):  # noqa: N818  (a reason, not an error)
     """The folder has more files or bytes than a session file may contain."""
 
 
-def folder_lines(folder: Path) -> list[Line]:
+def folder_lines(folder: SharedFolder) -> list[Line]:
     """Return the lines that describe a folder, parents first.
 
     The content of two kinds of files is left out: session files would contain each other, and wanlab's
@@ -47,35 +50,31 @@ def folder_lines(folder: Path) -> list[Line]:
     lines: list[Line] = []
     contents: dict[str, bytes] = {}
     total_bytes = 0
-    for path in _walk(folder):
+    for name, status in itertools.chain([(".", folder.path.stat())], folder.walk()):
         if len(lines) == MAX_ENTRIES:
             raise TooMuch(f"it has more than {MAX_ENTRIES} files and folders")
-        relative_path = path.relative_to(folder)
-        name = str(relative_path)
-        status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
-            lines.append({"link": name, "to": str(path.readlink())})
+            lines.append({"link": name, "to": folder.link_target(name)})
             continue
         about = {"mode": status.st_mode & PERMISSIONS, "mtime_ns": status.st_mtime_ns}
         if stat.S_ISDIR(status.st_mode):
             lines.append({"folder": name, **about})
         elif stat.S_ISREG(status.st_mode):
-            is_left_out = path.suffix == SUFFIX or STATE_FOLDER in relative_path.parts
+            path = PurePosixPath(name)
+            is_left_out = path.suffix == SUFFIX or STATE_FOLDER in path.parts
             total_bytes += 0 if is_left_out else status.st_size
             if total_bytes > MAX_BYTES:
                 raise TooMuch(f"its files have more than {MAX_BYTES >> 20} MiB")
-            data = b"" if is_left_out else path.read_bytes()
+            data = b"" if is_left_out else folder.read(name, MAX_BYTES)
             contents.setdefault(digest(data), data)
             lines.append({"file": name, **about, "sha256": digest(data)})
     return [*lines, *(_content_line(name, data) for name, data in contents.items())]
 
 
-def upload_lines(folder: Path, file: Path) -> list[Line]:
-    """Return the lines that describe a file which was written during a session.
-
-    ValueError if it is not in the folder.
-    """
-    name, status, data = str(file.relative_to(folder)), file.stat(), file.read_bytes()
+def upload_lines(folder: SharedFolder, name: str) -> list[Line]:
+    """Return the lines that describe a file which was written during a session."""
+    with folder.open(name) as file:
+        status, data = os.fstat(file.fileno()), file.read()
     about = {"mode": status.st_mode & PERMISSIONS, "mtime_ns": status.st_mtime_ns}
     return [{"file": name, **about, "sha256": digest(data)}, _content_line(digest(data), data)]
 
@@ -85,48 +84,37 @@ def _content_line(name: str, data: bytes) -> Line:
     return {"content": name, "gzip": packed}
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    yield folder
-    yield from _content_of(folder)
-
-
-def _content_of(folder: Path) -> Iterator[Path]:
-    with os.scandir(folder) as entries:
-        names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-    for name, is_folder in names:
-        yield folder / name
-        if is_folder:
-            yield from _content_of(folder / name)
-
-
-def restore(lines: Iterable[Line], folder: Path) -> None:
+def restore(lines: Iterable[FolderLine], folder: SharedFolder) -> None:
     """Make the files that the lines describe, in an empty folder.
 
-    ValueError if one is outside the folder, or if its content is missing or has been changed.
+    ValueError if one is outside the folder, if its content is missing or has been changed, or if all
+    have more than MAX_BYTES. OSError if one cannot be written.
     """
     lines = list(lines)
-    contents = {str(line["content"]): line["gzip"] for line in lines if "content" in line}
-    times: list[tuple[Path, int, int]] = []
+    contents = {line.content: line.gzip for line in lines if line.content and line.gzip}
+    times: list[tuple[str, int, int]] = []
+    total_bytes = 0
     for line in lines:
-        kind = next((kind for kind in ("file", "folder", "link") if kind in line), None)
-        if kind is None:
+        if line.link:
+            _check_inside(line.link)
+            folder.make_link(line.link, line.to or "")
             continue
-        path = _inside(folder, str(line[kind]))
-        if kind == "link":
-            path.symlink_to(str(line["to"]))
+        name = line.file or line.folder
+        if not name:
             continue
-        if path.is_symlink():
-            raise ValueError(f"the file {line[kind]} is a link as well")
-        permissions = PERMISSIONS if kind == "folder" else FILE_PERMISSIONS
-        if kind == "folder":
-            path.mkdir(exist_ok=True)
+        _check_inside(name)
+        if line.folder:
+            folder.subfolder(name).make()
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_content(contents, str(line["sha256"])))
-        times.append((path, int(line["mode"]) & permissions, int(line["mtime_ns"])))
-    for path, mode, mtime_ns in reversed(times):  # a folder after its content
-        path.chmod(mode)
-        os.utime(path, ns=(mtime_ns, mtime_ns))
+            data = _content(contents, line.sha256 or "")
+            total_bytes += len(data)
+            if total_bytes > MAX_BYTES:
+                raise ValueError(f"its files have more than {MAX_BYTES >> 20} MiB")
+            folder.write(name, data)
+        permissions = PERMISSIONS if line.folder else FILE_PERMISSIONS
+        times.append((name, (line.mode or 0) & permissions, line.mtime_ns or 0))
+    for name, mode, mtime_ns in reversed(times):  # a folder after its content
+        folder.set_status(name, mode, mtime_ns)
 
 
 def _content(contents: dict[str, str], name: str) -> bytes:
@@ -142,11 +130,7 @@ def _content(contents: dict[str, str], name: str) -> bytes:
     return data
 
 
-def _inside(folder: Path, name: str) -> Path:
-    if name == ".":
-        return folder
-    path = folder / name
-    parent = path.parent.resolve()
-    if ".." in Path(name).parts or not (parent == folder or parent.is_relative_to(folder)):
+def _check_inside(name: str) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
         raise ValueError(f"the file {name} lies outside of the working folder")
-    return path

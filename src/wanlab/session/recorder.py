@@ -10,21 +10,31 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from wanlab.agent.messages import Frame, FrameReader, Kind
-from wanlab.errors import WanlabError
+from wanlab.shared_folder import HERE, file_error, open_output, output_folder
 
-from .lines import FIRST_SUM, Line, frame_to_plain, write_line
+from .frames import RecordedFrame
+from .lines import FIRST_SUM, Line, write_line
 
 MAX_KEPT_BYTES = 16 << 20
-"""The output of a process is recorded up to this length; of further output, only digests."""
+"""The output of a process is recorded up to this length, and so is the data of all requests; of what
+follows, only digests."""
+REQUESTS = -1
+"""Stands for all requests, among the numbers of processes."""
 
 
 class SessionRecorder:
-    """Writes the session file `target`, which is replaced, or an unnamed temporary file."""
+    """Writes the session file `target`, which is replaced, or an unnamed temporary file.
 
-    def __init__(self, target: Path | None) -> None:
+    `shared` is the working folder of the network, where programs could put a link of that name.
+    """
+
+    def __init__(self, target: Path | None, shared: Path = HERE) -> None:
+        self._shared = shared
         self.path = target
         self.clock: Callable[[], int] = lambda: 0
         """Returns the time on the machine's clock."""
@@ -35,20 +45,22 @@ class SessionRecorder:
         self._kept_bytes: dict[int, int] = {}
         self._measured: set[int] = set()
         try:
-            if target is None:
-                with tempfile.TemporaryFile() as file:
-                    self._descriptor = os.dup(file.fileno())
-            else:
-                self._descriptor = os.open(
-                    target, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
-                )
+            with self._new_file(target) as file:
+                self._descriptor = os.dup(file.fileno())
         except OSError as error:
-            raise WanlabError(
-                f"cannot write the session file {target}: {error.strerror}",
+            raise file_error(
+                "write",
+                f"the session file {target}",
+                error,
                 "choose a file in a folder that you can write to",
             ) from None
         self._owner = os.getpid()
         self._is_open = True
+
+    def _new_file(self, target: Path | None) -> IO[bytes]:
+        if target is None:
+            return tempfile.TemporaryFile()
+        return open_output(target, self._shared, 0o600, is_read=True)
 
     def write(self, values: Line) -> None:
         """Write a line. If that fails, report it once; the machine continues without being recorded."""
@@ -79,8 +91,8 @@ class SessionRecorder:
         for frame in frames:
             if frame.kind is Kind.CALL and (call := frame.json())["do"] == "watch":
                 self._measured.add(call["number"])
-        plain = [frame_to_plain(frame) for frame in frames]
-        values: Line = {"at": self.clock(), "in": plain}
+        lines = [RecordedFrame.of(frame).line() for frame in frames]
+        values: Line = {"at": self.clock(), "in": lines}
         was_cut = self._is_cut
         self._is_cut = self._reader.has_begun
         if was_cut or self._is_cut:
@@ -89,19 +101,20 @@ class SessionRecorder:
 
     def received(self, frame: Frame) -> None:
         """Write a line about a frame from the agent."""
-        self.write(
-            {"at": self.clock(), "out": frame_to_plain(frame, keeps_body=self._keeps(frame))}
-        )
+        line = RecordedFrame.of(frame, keeps_body=self._keeps(frame)).line()
+        self.write({"at": self.clock(), "out": line})
 
     def _keeps(self, frame: Frame) -> bool:
         if frame.kind is Kind.DATA or (
             frame.number in self._measured and frame.kind is Kind.OUTPUT
         ):
             return False
-        if frame.kind not in (Kind.OUTPUT, Kind.STDERR):
+        if frame.kind not in (Kind.OUTPUT, Kind.STDERR, Kind.REQUEST_DATA):
             return True
-        kept_bytes = self._kept_bytes.get(frame.number, 0) + len(frame.body)
-        self._kept_bytes[frame.number] = kept_bytes
+        # A program can make any number of requests: their data counts together.
+        number = REQUESTS if frame.kind is Kind.REQUEST_DATA else frame.number
+        kept_bytes = self._kept_bytes.get(number, 0) + len(frame.body)
+        self._kept_bytes[number] = kept_bytes
         return kept_bytes <= MAX_KEPT_BYTES
 
     def content(self) -> bytes:
@@ -120,7 +133,8 @@ class SessionRecorder:
         """Close the file and remove it."""
         self._close()
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                output_folder(self.path.parent, self._shared).remove(self.path.name)
 
     def _close(self) -> None:
         if self._is_open:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from wanlab import Run
 from wanlab.errors import WanlabError
+from wanlab.jobs.programs import program_path
 from wanlab.record import Table
-from wanlab.run.programs import program_path
 from wanlab.standard_tests.catalog import find
 from wanlab.standard_tests.experiment import (
     PING_INTERVAL_NS,

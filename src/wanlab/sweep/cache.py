@@ -12,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from wanlab.errors import RecordError
-from wanlab.run.programs import experiments_folder
+from wanlab.jobs.programs import experiments_folder
+from wanlab.jobs.store import copy_atomically
 from wanlab.run.result import Result, check_record, read_result
 from wanlab.units import parse_size
 
@@ -91,28 +91,6 @@ class Cache:
 def forget_runs(experiment: str = "") -> int:
     """Remove all runs from the cache, or those of one experiment; return how many."""
     return Cache().forget(experiment)
-
-
-def copy_atomically(folder: Path, final: Path) -> None:
-    """Copy a folder, with hard links where possible; `final` is complete as soon as it exists."""
-    unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=final.parent))
-    try:
-        shutil.copytree(folder, unfinished, copy_function=_link, dirs_exist_ok=True)
-        unfinished.chmod(0o755)
-        unfinished.rename(final)
-    except OSError:
-        if not final.is_dir():
-            raise
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _link(source: str, target: str) -> str:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
-    return target
 
 
 def _size_bytes(folder: Path) -> int:

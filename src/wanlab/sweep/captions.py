@@ -23,8 +23,27 @@ KNOWN = {
 SPELLINGS = {
     word.lower(): word
     for word in (
-        *("AQM", "BBR", "BDP", "CAKE", "CoDel", "CUBIC", "DCTCP", "ECN", "FQ", "HTTP", "IP", "MSS"),
-        *("MTU", "PIE", "RED", "Reno", "RTO", "RTT", "TCP", "UDP", "Vegas"),
+        "AQM",
+        "BBR",
+        "BDP",
+        "CAKE",
+        "CoDel",
+        "CUBIC",
+        "DCTCP",
+        "ECN",
+        "FQ",
+        "HTTP",
+        "IP",
+        "MSS",
+        "MTU",
+        "PIE",
+        "RED",
+        "Reno",
+        "RTO",
+        "RTT",
+        "TCP",
+        "UDP",
+        "Vegas",
     )
 }
 KINDS_OF_UNIT = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wanlab.jobs.progress import BatchProgress, Listener
 from wanlab.notebook import (
     Html,
     LiveOutput,
@@ -14,7 +15,6 @@ from wanlab.notebook import (
     together,
 )
 
-from .progress import Listener, SweepProgress
 from .result_set import ResultSet
 
 MAX_ROWS = 20
@@ -69,28 +69,16 @@ class _ProgressOutput:
         self._output = LiveOutput()
         self._text = ""
 
-    def __call__(self, progress: SweepProgress) -> None:
-        text = summary(progress)
+    def __call__(self, progress: BatchProgress) -> None:
+        text = progress.text()
         if text == self._text:
             return
         self._text = text
-        done = progress.finished + progress.failed
         running = "; ".join(progress.running)
         shown = together(
-            bar(done / max(1, progress.total)), " ", text, heading("", running) if running else ""
+            bar(progress.done / max(1, progress.total)),
+            " ",
+            text,
+            heading("", running) if running else "",
         )
         self._output.show(shown, text)
-
-
-def summary(progress: SweepProgress) -> str:
-    """Describe the progress in a line."""
-    parts = [f"{progress.finished} of {progress.total} runs"]
-    if progress.cached:
-        parts.append(f"{progress.cached} from the cache")
-    if progress.failed:
-        parts.append(f"{progress.failed} failed")
-    if progress.left_s is not None and progress.finished + progress.failed < progress.total:
-        parts.append(f"about {progress.left_s:.0f} s left")
-    if progress.note:
-        parts.append(progress.note)
-    return ", ".join(parts)

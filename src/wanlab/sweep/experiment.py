@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import overload
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.progress import Listener
 from wanlab.run.definition import Definition, Function
 from wanlab.run.design import Design, Value
 from wanlab.run.loading import load_definition
 from wanlab.run.result import Result
 from wanlab.run.source import YAML
 
-from .progress import Listener
 from .results import Results
 from .sentence import parse_chart
 from .single import run_once

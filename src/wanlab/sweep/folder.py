@@ -17,7 +17,6 @@ folder: it holds a lock that ends with its process.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -26,24 +25,23 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.job import as_ordered_json, remove_written_files, write_failure
+from wanlab.jobs.store import copy_atomically, locked_folder, replace_text, writing_to
 from wanlab.run.design import Parameters
 from wanlab.run.result import (
     DIGITS_OF_KEY,
     Failure,
     Result,
     Task,
-    as_ordered_json,
-    read_failure,
     read_result,
-    remove_written_files,
-    write_failure,
+    read_run_failure,
 )
 from wanlab.run.source import SourceCode
-
-from .cache import copy_atomically
+from wanlab.shared_folder import output_folder
 
 FORMAT = 1
 INDEX = "sweep.json"
+FOLDERS = ("runs", "failed", "unfinished", "source")
 
 
 class IndexedRun(TypedDict):
@@ -83,25 +81,18 @@ class SweepFolder:
 
         Raises WanlabError if another sweep holds the lock.
         """
-        with writing_to(self.path):
-            for folder in (self.runs, self.failed):
-                folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise WanlabError(
-                f"another sweep is running in {self.path}",
-                "wait for it, or choose another --output",
-            ) from None
-        try:
-            self._remove_unfinished()
-            self._unfinished.mkdir(exist_ok=True)
-            yield
-        finally:
-            self._remove_unfinished()
-            os.close(lock)
+        shared = output_folder(self.path)
+        busy = WanlabError(
+            f"another sweep is running in {self.path}", "wait for it, or choose another --output"
+        )
+        with locked_folder(shared, FOLDERS, busy):
+            shared.check(INDEX)
+            try:
+                self._remove_unfinished()
+                shared.subfolder("unfinished").make()
+                yield
+            finally:
+                self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
         shutil.rmtree(self._unfinished, ignore_errors=True)
@@ -182,7 +173,7 @@ class SweepFolder:
 
     def failure(self, task: Task) -> Failure | None:
         """Return the failure of a run; None if it has not failed."""
-        return read_failure(self._find(self.failed, task))
+        return read_run_failure(self._find(self.failed, task))
 
     def copy_from_cache(self, task: Task, cached: Result) -> None:
         """Copy a run from the cache. The folder must not have a complete one."""
@@ -203,11 +194,11 @@ class SweepFolder:
         with contextlib.suppress(OSError):
             remove_written_files(attempt)
             attempt.rename(folder)
-        if (failure := read_failure(folder)) is not None:
+        if (failure := read_run_failure(folder)) is not None:
             return failure
         with contextlib.suppress(OSError):
-            write_failure(folder, task, unless_known)
-        return read_failure(folder)
+            write_failure(folder, task.subject, unless_known)
+        return read_run_failure(folder)
 
     def clear(self, task: Task) -> None:
         """Remove the remains of former attempts: a failure, a damaged result."""
@@ -216,26 +207,3 @@ class SweepFolder:
 
     def _remove_failure(self, task: Task) -> None:
         shutil.rmtree(self._find(self.failed, task), ignore_errors=True)
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file atomically. Raises WanlabError if that is not possible."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with writing_to(path.parent):
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def writing_to(folder: Path) -> Iterator[None]:
-    """Turn an OSError, such as a full disk or a lack of permission, into a WanlabError."""
-    try:
-        yield
-    except OSError as error:
-        raise WanlabError(
-            f"cannot write results to {folder}: {error.strerror}",
-            "choose another folder with --output",
-        ) from None

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from wanlab import plot
 from wanlab.errors import RecordError, WanlabError
+from wanlab.jobs.store import replace_text
 from wanlab.plot.spread import format_interval, interval
 from wanlab.record import Provenance
 from wanlab.run.definition import KERNEL
 
 from .charts import default_figures, draw, file_name
-from .folder import replace_text
 from .result_set import ResultSet, group_by_parameters
 
 if TYPE_CHECKING:

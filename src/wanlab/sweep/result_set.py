@@ -28,6 +28,8 @@ class ResultSet:
     failures: tuple[Failure, ...] = ()
     missing: int = 0
     """How many runs have not been performed yet."""
+    skipped: int = 0
+    """How many of them were not started, because runs with the same values had failed."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """The experiment's words for its metrics and parameters."""
 

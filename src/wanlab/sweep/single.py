@@ -6,15 +6,17 @@ import atexit
 from dataclasses import replace
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.batch import MEMORY_HINT, perform_one
+from wanlab.jobs.job import FINISHED
+from wanlab.jobs.origin import key_of
 from wanlab.run.definition import Definition
 from wanlab.run.design import Parameters
-from wanlab.run.key import key_of, origin_of
-from wanlab.run.result import Result, Task, read_failure, read_result
-from wanlab.run.worker import Job, perform, refuse_in_worker
+from wanlab.run.key import origin_of
+from wanlab.run.perform import job_of, perform, program_of, refuse_in_worker
+from wanlab.run.result import Result, Task, read_result, read_run_failure
 from wanlab.temporary import TemporaryFolder
 
 from .cache import Cache
-from .workers import EndedJob, Workers
 
 
 def run_once(
@@ -43,7 +45,11 @@ def run_once(
         source_folder = definition.origin_file.parent if definition.origin_file else None
         perform(definition, task, folder, origin, source_folder)
     else:
-        _perform_in_worker(definition, Job(task, folder, None, origin))
+        ended = perform_one(program_of(definition.source), job_of(task, folder, origin))
+        if ended.status != FINISHED:
+            failure = read_run_failure(folder)
+            reason = f"the run's process ended without a result; {MEMORY_HINT}"
+            raise WanlabError(reason if failure is None else str(failure))
     result = read_result(folder)
     assert result is not None, "a run that succeeds writes its result"
     if cache:
@@ -52,22 +58,3 @@ def run_once(
             temporary.remove()
             return replace(cached, is_cached=False)
     return result
-
-
-def _perform_in_worker(definition: Definition, job: Job) -> None:
-    workers = Workers(definition.source, 1)
-    try:
-        workers.can_start()  # raises if there is not enough memory
-        workers.start(job)
-        ended: list[EndedJob] = []
-        while not ended:
-            ended = workers.wait(1.0)
-    finally:
-        workers.close()
-    if ended[0].status != "finished":
-        failure = read_failure(job.folder)
-        if failure is None:
-            raise WanlabError(
-                "the run's process ended without a result; does the computer have enough memory?"
-            )
-        raise WanlabError(str(failure))

@@ -10,55 +10,34 @@ which order the runs were performed: it contains no real times, and its rows fol
 from __future__ import annotations
 
 import shutil
-import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from wanlab.errors import WanlabError
+from wanlab.jobs.batch import Batch, BatchTasks
+from wanlab.jobs.job import EndedJob, Job
+from wanlab.jobs.origin import Origin, key_of
+from wanlab.jobs.pool import Pool, Workers
+from wanlab.jobs.progress import Listener
+from wanlab.jobs.store import writing_to
 from wanlab.record.file import is_complete
 from wanlab.run.definition import KERNEL, Definition
 from wanlab.run.design import Design, Parameters
-from wanlab.run.key import Origin, key_of, origin_of
-from wanlab.run.result import RECORD, Task, remove_written_files, write_failure
-from wanlab.run.worker import Job, refuse_in_worker
+from wanlab.run.key import origin_of
+from wanlab.run.perform import job_of, program_of, refuse_in_worker
+from wanlab.run.result import RECORD, Task
 
 from .cache import Cache
 from .display import live_listener, sweep_html
-from .folder import SweepFolder, writing_to
-from .progress import Listener, SweepProgress
+from .folder import SweepFolder
+from .repeated_failures import DEFAULT_LIMIT, RepeatedFailures
 from .results import Results, results_in
 from .sentence import completed
 from .table import write_table
-from .workers import EndedJob, Workers
 
-TICK_S = 0.5
 FULL_DISK_BYTES = 1 << 20
-MAX_ATTEMPTS = 3
-"""The number of attempts if workers are lost; after that, the run itself counts as failed."""
-
-
-class Performers(Protocol):
-    """The interface between a sweep and its workers, on this computer or in a cluster."""
-
-    note: str
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def running(self) -> Sequence[Job]: ...
-
-    def can_start(self) -> bool: ...
-
-    def start(self, job: Job) -> None: ...
-
-    def wait(self, real_s: float) -> list[EndedJob]: ...
-
-    def close(self) -> None: ...
 
 
 class Sweep:
@@ -105,18 +84,21 @@ class Sweep:
         retry_failed: bool = False,
         scheduler: str = "",
         limit_s: float | None = None,
+        stop_after: int = DEFAULT_LIMIT,
         progress: Listener | None = None,
     ) -> Results:
         """Perform the runs that are not done yet, and return all results and failures.
 
         `jobs`: how many runs at once, by default one per CPU; `scheduler`: the address or file of a Dask
         scheduler; `limit_s`: how much real time a run may take; `progress` is called whenever something
-        has changed. Failed runs are not repeated, unless `retry_failed`.
+        has changed. Failed runs are not repeated, unless `retry_failed`. After `stop_after` failures for
+        the same reason, runs with the values that they have in common are not started (0: all are).
         """
         refuse_in_worker()
+        cache = Cache() if uses_cache else None
         with self.folder.locked():
-            listener = progress or live_listener()
-            work = _Work(self, Cache() if uses_cache else None, limit_s, listener)
+            runs = _Runs(self, cache, limit_s, stop_after, is_remote=bool(scheduler))
+            batch = Batch(runs, len(self.tasks), progress or live_listener())
             self.folder.write_index(
                 self.experiment.name,
                 self.experiment.about,
@@ -125,15 +107,14 @@ class Sweep:
                 self.plots,
                 self.experiment.labels,
             )
-            work.collect_known_runs(retry_failed)
-            if work.waiting:
-                with self._performers(jobs, scheduler) as performers:
-                    work.perform(performers, is_remote=bool(scheduler))
-            results = self.results()
+            if missing := runs.collect_known(batch, retry_failed=retry_failed):
+                with self._pool(jobs, scheduler) as pool:
+                    batch.perform(missing, pool)
+            results = replace(self.results(), skipped=runs.skipped)
             with writing_to(self.folder.path):
                 write_table(results.table, self.folder.path)
-        if work.cache is not None:
-            work.cache.trim()
+        if cache is not None:
+            cache.trim()
         return results
 
     def results(self) -> Results:
@@ -155,141 +136,98 @@ class Sweep:
         return self._origins[task.key]
 
     @contextmanager
-    def _performers(self, jobs: int | None, scheduler: str) -> Iterator[Performers]:
-        performers: Performers
+    def _pool(self, jobs: int | None, scheduler: str) -> Iterator[Pool]:
+        program = program_of(self.experiment.source)
+        pool: Pool
         if scheduler:
-            from .cluster import Cluster
+            from wanlab.jobs.cluster import Cluster
 
-            performers = Cluster(scheduler, self.experiment.source, jobs)
+            pool = Cluster(scheduler, program, jobs)
         else:
-            performers = Workers(self.experiment.source, jobs)
+            pool = Workers(program, jobs)
         try:
-            yield performers
+            yield pool
         finally:
-            performers.close()
+            pool.close()
 
 
-@dataclass
-class _Work:
-    """The state of a sweep while it is performed."""
+class _Runs(BatchTasks[Task]):
+    """The runs of a sweep while it is performed."""
 
-    sweep: Sweep
-    cache: Cache | None
-    limit_s: float | None
-    listener: Listener | None
-    waiting: deque[Task] = field(default_factory=deque)
+    def __init__(
+        self,
+        sweep: Sweep,
+        cache: Cache | None,
+        limit_s: float | None,
+        stop_after: int,
+        *,
+        is_remote: bool,
+    ) -> None:
+        self.skipped = 0
+        """The number of runs that were not started, because others with their values have failed."""
+        self._failures = RepeatedFailures(stop_after)
+        self.folder = sweep.folder
+        self._sweep = sweep
+        self._cache = cache
+        self._limit_s = limit_s
+        self._is_remote = is_remote
 
-    def __post_init__(self) -> None:
-        self._began = time.monotonic()
-        self._attempts: dict[str, int] = {}
-        self._durations_s: list[float] = []
-        self._state = SweepProgress(len(self.sweep.tasks))
-
-    def collect_known_runs(self, retry_failed: bool) -> None:
-        """Count the runs that the folder or the cache has; the others wait to be performed."""
-        folder = self.sweep.folder
-        for task in self.sweep.tasks:
-            result = folder.result(task)
+    def collect_known(self, batch: Batch[Task], *, retry_failed: bool) -> list[Task]:
+        """Count the runs that the folder or the cache has; return the others."""
+        missing = []
+        for task in self._sweep.tasks:
+            result = self.folder.result(task)
             if result and not is_complete(result.folder / RECORD):
-                self._notify(None, f"the record of {task.title()} is damaged; performing it again")
+                batch.tell(f"the record of {task.title()} is damaged; performing it again")
                 result = None
             if result:
-                self._count(task, finished=1, cached=1)
-            elif folder.failure(task) and not retry_failed:
-                self._count(task, failed=1)
-            elif self.cache and (known := self.cache.find(task.key)):
-                folder.copy_from_cache(task, known)
-                self._count(task, finished=1, cached=1)
+                self._failures.add_success(task)
+                batch.count(finished=1, cached=1)
+            elif (failure := self.folder.failure(task)) and not retry_failed:
+                self._failures.add_failure(task, _first_line(failure.what))
+                batch.count(failed=1)
+            elif self._cache and (known := self._cache.find(task.key)):
+                self.folder.copy_from_cache(task, known)
+                self._failures.add_success(task)
+                batch.count(finished=1, cached=1)
             else:
-                folder.clear(task)
-                self.waiting.append(task)
-        self._notify(None)
+                self.folder.clear(task)
+                missing.append(task)
+        batch.tell()
+        return missing
 
-    def perform(self, performers: Performers, *, is_remote: bool) -> None:
-        """Perform the runs that wait, as many at once as the performers can take."""
-        while self.waiting or performers.running:
-            while self.waiting and performers.can_start():
-                task = self.waiting.popleft()
-                performers.start(self._job(task, is_remote))
-            for ended in performers.wait(TICK_S):
-                self._handle_end(ended, performers)
-            self._notify(performers)
-
-    def _job(self, task: Task, is_remote: bool) -> Job:
-        return Job(
-            task=task,
-            folder=self.sweep.folder.attempt_folder(task),
-            final=self.sweep.folder.result_folder(task),
-            origin=self.sweep.origin(task),
-            limit_s=self.limit_s,
-            is_checked=is_remote,
+    def job(self, task: Task) -> Job | str:
+        if reason := self._failures.reason_to_skip(task):
+            self.skipped += 1
+            return f"{task.title()} is not started: {reason}" if self.skipped == 1 else ""
+        job = job_of(
+            task,
+            self.folder.attempt_folder(task),
+            self._sweep.origin(task),
+            self.folder.result_folder(task),
+            is_checked=self._is_remote,
         )
+        return replace(job, limit_s=self._limit_s)
 
-    def _handle_end(self, ended: EndedJob, performers: Performers) -> None:
-        task, folder = self._named(ended.job.task), self.sweep.folder
-        if ended.status == "finished" and (result := folder.result(task)):
-            if self.cache:
-                self.cache.put(result)
-            self._durations_s.append(ended.real_s)
-            self._count(task, finished=1)
-            return
-        attempts = self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
-        if ended.status in ("lost", "killed", "finished") and attempts < MAX_ATTEMPTS:
-            self.waiting.appendleft(task)
-            self._notify(performers, f"{task.title()}: its process was lost; starting it again")
-            return
-        if ended.status != "failed":
-            what = f"its process was lost {attempts} times"
-            remove_written_files(ended.job.folder)
-            with suppress(OSError):  # no space; keep_failure tries again
-                write_failure(ended.job.folder, task, what, "does the computer have enough memory?")
+    def keep(self, task: Task, ended: EndedJob) -> str | None:
+        result = self.folder.result(task)
+        if result is not None:
+            self._failures.add_success(task)
+            if self._cache:
+                self._cache.put(result)
+        return None if result is None else ""
+
+    def keep_failure(self, task: Task, ended: EndedJob) -> str:
         # Before the attempt's files are removed: they may be what has filled the disk.
-        unless_known = _unknown_reason(folder.path)
-        failure = folder.keep_failure(task, ended.job.folder, unless_known)
-        self._count(task, failed=1)
-        reason = failure.what.splitlines()[0] if failure else unless_known
-        self._notify(performers, f"{task.title()} failed: {reason}")
+        unless_known = _unknown_reason(self.folder.path)
+        failure = self.folder.keep_failure(task, ended.job.folder, unless_known)
+        reason = _first_line(failure.what) if failure else unless_known
+        self._failures.add_failure(task, reason)
+        return f"{task.title()} failed: {reason}"
 
-    def _named(self, task: Task) -> Task:
-        """Return the task with the varied parameters for its title, which are not part of a job."""
-        return replace(task, varied=self.sweep.varied)
 
-    # -- progress ---------------------------------------------------------------------------------
-
-    def _count(self, task: Task, *, finished: int = 0, cached: int = 0, failed: int = 0) -> None:
-        state = self._state
-        self._state = replace(
-            state,
-            finished=state.finished + finished,
-            cached=state.cached + cached,
-            failed=state.failed + failed,
-        )
-
-    def _notify(self, performers: Performers | None, event: str = "") -> None:
-        if self.listener is None:
-            return
-        running = performers.running if performers else []
-        self.listener(
-            replace(
-                self._state,
-                running=tuple(self._named(job.task).title() for job in running),
-                real_s=time.monotonic() - self._began,
-                left_s=self._left_s(performers),
-                note=performers.note if performers else "",
-                event=event,
-            )
-        )
-
-    def _left_s(self, performers: Performers | None) -> float | None:
-        if performers is None or not self._durations_s:
-            return None
-        mean_s = sum(self._durations_s) / len(self._durations_s)
-        left = len(self.waiting) + len(performers.running) / 2
-        return (
-            mean_s
-            * left
-            / max(1, min(performers.count, len(self.waiting) + len(performers.running)))
-        )
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else ""
 
 
 def _unknown_reason(folder: Path) -> str:

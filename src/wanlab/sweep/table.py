@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wanlab.errors import WanlabError
 from wanlab.record import Column, Table
-from wanlab.record.file import write_table as write_parquet
+from wanlab.record.parquet import write_table as write_parquet
 from wanlab.run.design import Value
 from wanlab.run.result import Result
 

@@ -1,7 +1,7 @@
 """Networks as frozen data: the model, shapes, addresses by rule, checks, and files."""
 
 from wanlab.topology.addresses import resolve
-from wanlab.topology.check import QUEUE_KINDS, check, ensure
+from wanlab.topology.check import check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
@@ -24,12 +24,15 @@ from wanlab.topology.model import (
     Topology,
 )
 from wanlab.topology.nic import Nic
+from wanlab.topology.settings import QUEUE_KINDS, QUEUES, SETTINGS
 from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
 __all__ = [
     "CONDITION_WORDS",
     "MAX_NODES",
+    "QUEUES",
     "QUEUE_KINDS",
+    "SETTINGS",
     "ConditionWords",
     "Conditions",
     "Controller",

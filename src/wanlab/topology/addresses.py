@@ -4,6 +4,7 @@
               are set explicitly:                 h1-eth0, s1-eth1, s1-eth2
     hosts     the nth host gets the nth address of the topology's base, on its first port, with the
               base's prefix:                      10.0.0.1/8, 10.0.0.2/8
+              with an ipv6_base, also its nth:    fd00::1/64, fd00::2/64
     MACs      the first port of host n            00:00:00:00:00:0n
               any other port                      02:NN:NN:NN:PP:PP (position of its node, its number)
     dpids     an Open vSwitch: the number in its name, or its position among the switches
@@ -19,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Interface, ip_interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Interface, ip_interface
 from itertools import count
 
 from wanlab.errors import WanlabError
@@ -96,6 +97,23 @@ def automatic_ip(ip_base: str, number: int) -> str:
             "give the topology a larger ip_base, or the host its own ip",
         )
     return f"{IPv4Address(address)}/{base.network.prefixlen}"
+
+
+def automatic_ipv6(ipv6_base: str, number: int) -> str:
+    """Return the IPv6 address of host `number`. WanlabError if the network has no such address."""
+    network = IPv6Interface(ipv6_base).network
+    if not 0 < number < network.num_addresses:
+        raise WanlabError(
+            f"{network} has no address for host number {number}", "use a larger ipv6_base"
+        )
+    return f"{network.network_address + number}/{network.prefixlen}"
+
+
+def ipv6_of(host: Host, topology: Topology) -> str | None:
+    """Return the automatic IPv6 address of a numbered host's first port, if it gets one."""
+    if not topology.ipv6_base or not host.number or not topology.ports(host.name):
+        return None
+    return automatic_ipv6(topology.ipv6_base, host.number)
 
 
 def _free_numbers(node: Node, topology: Topology) -> Iterator[int]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Interface
-from typing import TypeVar
+from functools import cached_property
+from ipaddress import IPv4Interface, IPv6Interface
+from itertools import accumulate
+from typing import NamedTuple, TypeVar
 
 from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology import addresses
@@ -35,6 +37,7 @@ from wanlab.topology.model import (
     Topology,
 )
 from wanlab.topology.nic import BY_RULE, problems_of
+from wanlab.topology.settings import COUNT, DISTRIBUTIONS, FRACTION, QUEUES, SETTINGS, TIME
 from wanlab.topology.words import WORD_OF_FIELD
 from wanlab.units import format_rate, format_time
 
@@ -46,17 +49,12 @@ MAX_BURST_NS = 2**32 * 64
 FRAME_HEADER_BYTES, DEFAULT_MTU = 14, 1500
 MAX_QUEUE_BYTES = 2**32 - 1  # tc takes limits of 32 bits
 MAX_DELAY_NS = 3600 * 10**9
+MAX_COUNT = 10**9
 # Changing a port costs the computer some 0.1 ms.
 MIN_TIME_PER_CHANGE_NS = 100_000
 MIN_MTU, MAX_MTU = 68, 65535  # RFC 791; veth's max_mtu
 
-QUEUE_KINDS = (
-    *("fifo", "fq", "fq_codel", "codel", "red", "pie", "fq_pie", "sfq", "cake", "sfb", "choke"),
-    *("drr", "prio", "hfsc", "htb", "tbf", "dualpi2"),
-)
 Element = TypeVar("Element", int, str)
-
-DISTRIBUTIONS = ("normal", "pareto", "paretonormal", "experimental")
 
 
 def check(topology: Topology) -> list[Problem]:
@@ -69,7 +67,8 @@ def check(topology: Topology) -> list[Problem]:
         report = findings.of_link(index)
         for end, port, other in (("a", link.a, link.b), ("b", link.b, link.a)):
             _check_end(report, end, port, topology)
-            _check_conditions(report, port, f"from {port.node} to {other.node}")
+            verdict = findings.verdict_on(port.conditions)
+            _check_conditions(report, port, f"from {port.node} to {other.node}", verdict)
         if link.a.node == link.b.node:
             report("b", f'the link leads from "{link.a.node}" to itself', "links join two nodes")
     _check_names_are_unique(findings)
@@ -98,8 +97,15 @@ def accept(topology: Topology, problems: Sequence[Problem], file: str) -> Topolo
 
 def undamaged_problems(topology: Topology, problems: Sequence[Problem]) -> list[Problem]:
     """Return the topology's problems, except inside fields that `problems` reports as unreadable."""
-    damaged = tuple(f"{problem.place}." for problem in problems if problem.place)
-    return [more for more in check(topology) if not f"{more.place}.".startswith(damaged)]
+    damaged = {problem.place for problem in problems if problem.place}
+    return [
+        more for more in check(topology) if damaged.isdisjoint(_place_and_those_around(more.place))
+    ]
+
+
+def _place_and_those_around(place: str) -> list[str]:
+    """Return a, a.b and a.b.c for the place a.b.c."""
+    return list(accumulate(place.split("."), "{}.{}".format))
 
 
 class _Findings:
@@ -109,6 +115,23 @@ class _Findings:
         self.topology = topology
         self.problems: list[Problem] = []
         self._known: set[Problem] = set()
+        self._verdicts: dict[Hashable, _Verdict] = {}
+
+    def verdict_on(self, conditions: Conditions) -> _Verdict:
+        """Judge conditions; those with one schedule, which may have many states, once for all links."""
+        if conditions.schedule is None:
+            return _Verdict.on(conditions)
+        # The schedule itself would take as long to compare as to judge.
+        rest = replace(conditions, schedule=None, trace=None)
+        key = (id(conditions.schedule), id(conditions.trace), rest)
+        if key not in self._verdicts:
+            self._verdicts[key] = _Verdict.on(conditions)
+        return self._verdicts[key]
+
+    @cached_property
+    def numbered(self) -> Topology:
+        """The topology with the numbers and names of all ports."""
+        return addresses.number_ports(self.topology)
 
     def add(self, path: str, thing: str, what: str, hint: str = "") -> None:
         problem = Problem(self.topology.source.place(path) or thing, what, hint)
@@ -138,6 +161,13 @@ def _check_base(findings: _Findings) -> None:
         IPv4Interface(base)
     except ValueError:
         findings.add("ip_base", "ip_base", f'"{base}" is not an IPv4 network', 'as in "10.0.0.0/8"')
+    base = findings.topology.ipv6_base
+    try:
+        if base:
+            IPv6Interface(base)
+    except ValueError:
+        what = f'"{base}" is not an IPv6 network'
+        findings.add("ipv6_base", "ipv6_base", what, 'as in "fd00::/64"')
 
 
 # Links
@@ -188,24 +218,36 @@ def _repeated(items: Sequence[Element]) -> list[Element]:
     return sorted(item for item, count in Counter(items).items() if count > 1)
 
 
-def _check_conditions(report: Report, port: Port, direction: str) -> None:
+class _Verdict(NamedTuple):
+    """What is wrong with conditions in themselves, and the rates that they have over time."""
+
+    faults: tuple[tuple[str, str, str], ...]
+    rates_bps: frozenset[int | None]
+
+    @classmethod
+    def on(cls, conditions: Conditions) -> _Verdict:
+        rates_bps = frozenset(state.rate_bps for _, state in conditions.states())
+        return cls(tuple(_faults(conditions)), rates_bps)
+
+
+def _check_conditions(report: Report, port: Port, direction: str, verdict: _Verdict) -> None:
     conditions = port.conditions
     if conditions == Conditions():
         return
-    for what, field, hint in _faults(conditions):
+    for what, field, hint in verdict.faults:
         report(WORD_OF_FIELD[field], what if hint else f"{what} {direction}", hint)
-    _check_rate_fits_packets(report, port)
+    _check_rates_fit_packets(report, port, verdict)
     if conditions.queue is not None:
-        _check_queue(report, conditions.queue, port)
+        _check_queue(report, conditions.queue, port, verdict)
 
 
-def _check_rate_fits_packets(report: Report, port: Port) -> None:
+def _check_rates_fit_packets(report: Report, port: Port, verdict: _Verdict) -> None:
     """Report a rate at which two packets take longer than the longest time that the shaper can store."""
     mtu = port.mtu or DEFAULT_MTU
     lowest_bps = -(-2 * (mtu + FRAME_HEADER_BYTES) * 8 * 10**9 // MAX_BURST_NS)
-    for _, state in port.conditions.states():
-        if state.rate_bps is not None and 0 < state.rate_bps < lowest_bps:
-            what = f"a rate of {format_rate(state.rate_bps)} is too low for packets of {mtu} bytes"
+    for rate_bps in sorted(filter(None, verdict.rates_bps), reverse=True):
+        if 0 < rate_bps < lowest_bps:
+            what = f"a rate of {format_rate(rate_bps)} is too low for packets of {mtu} bytes"
             report("rate", what, f"at least {format_rate(lowest_bps)}")
 
 
@@ -222,21 +264,22 @@ def _faults(conditions: Conditions) -> Iterator[tuple[str, str, str]]:
             "rate_bps",
             f"at most {format_rate(MAX_RATE_BPS)}",
         )
-    for field in ("delay_ns", "jitter_ns"):
-        time_ns, word = getattr(conditions, field), WORD_OF_FIELD[field]
-        if time_ns < 0:
-            yield f"the {word} {time_ns} ns is negative", field, 'as in "20ms"'
-        elif time_ns > MAX_DELAY_NS:
+    for word, setting in SETTINGS.items():
+        field, value = setting.field, getattr(conditions, setting.field)
+        if setting.kind is TIME and value < 0:
+            yield f"the {word} {value} ns is negative", field, 'as in "20ms"'
+        elif setting.kind is TIME and value > MAX_DELAY_NS:
             most = f"at most {format_time(MAX_DELAY_NS)}"
-            yield f"a {word} of {format_time(time_ns)} is too long", field, most
-    for field in _FRACTIONS:
-        if not 0.0 <= getattr(conditions, field) <= 1.0:
-            what = f"the {WORD_OF_FIELD[field]} {getattr(conditions, field)} is not a fraction"
-            yield what, field, "from 0 to 1"
-    for field, needed in _NEEDS.items():
-        if getattr(conditions, field) and not getattr(conditions, needed):
-            what = f"{WORD_OF_FIELD[field]} has no effect without {WORD_OF_FIELD[needed]}"
-            yield what, field, "give both, or neither"
+            yield f"a {word} of {format_time(value)} is too long", field, most
+        elif setting.kind is FRACTION and not 0.0 <= value <= 1.0:
+            yield f"the {word} {value} is not a fraction", field, "from 0 to 1"
+        elif setting.kind is COUNT and not 0 <= value <= MAX_COUNT:
+            yield f"the {word} {value} is out of range", field, f"from 0 to {MAX_COUNT}"
+    for word, setting in SETTINGS.items():
+        is_set = bool(getattr(conditions, setting.field))
+        if is_set and setting.needs and not getattr(conditions, SETTINGS[setting.needs].field):
+            what = f"{word} has no effect without {setting.needs}"
+            yield what, setting.field, "give both, or neither"
     if conditions.distribution is not None and conditions.distribution not in DISTRIBUTIONS:
         hint = did_you_mean(conditions.distribution, DISTRIBUTIONS)
         yield f'unknown distribution "{conditions.distribution}"', "distribution", hint
@@ -281,20 +324,9 @@ def _faults_of_schedule(conditions: Conditions) -> Iterator[tuple[str, str, str]
         yield what, "schedule", hint
 
 
-_FRACTIONS = tuple(field for field in WORD_OF_FIELD if field.endswith("_fraction"))
-_NEEDS = {
-    "jitter_ns": "delay_ns",
-    "delay_correlation_fraction": "jitter_ns",
-    "distribution": "jitter_ns",
-    "loss_correlation_fraction": "loss_fraction",
-    "reorder_fraction": "delay_ns",  # netem reorders by letting some packets skip the delay
-    "reorder_correlation_fraction": "reorder_fraction",
-}
-
-
-def _check_queue(report: Report, queue: Queue, port: Port) -> None:
-    if queue.kind not in QUEUE_KINDS:
-        hint = did_you_mean(queue.kind, QUEUE_KINDS)
+def _check_queue(report: Report, queue: Queue, port: Port, verdict: _Verdict) -> None:
+    if queue.kind not in QUEUES:
+        hint = did_you_mean(queue.kind, QUEUES)
         report("queue", f'unknown queue "{queue.kind}"', hint)
     for limit, unit in ((queue.limit_bytes, "bytes"), (queue.limit_packets, "packets")):
         if limit is not None and limit <= 0:
@@ -303,6 +335,11 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
         if limit is not None and limit * frame_bytes > MAX_QUEUE_BYTES:
             most = MAX_QUEUE_BYTES // frame_bytes
             report("queue", f"a queue of {limit} {unit} is too long", f"at most {most} {unit}")
+    frame_bytes = (port.mtu or DEFAULT_MTU) + FRAME_HEADER_BYTES
+    counts_bytes = queue.kind in QUEUES and QUEUES[queue.kind].counts_bytes
+    if counts_bytes and 0 < (queue.limit_bytes or 0) < frame_bytes:
+        what = f"a queue of {queue.limit_bytes} bytes drops every packet that is larger"
+        report("queue", what, f"at least {frame_bytes} bytes, a packet with its header")
     for word, value in queue.options:
         if word.split() != [word] or value != " ".join(value.split()):
             report("queue", f'"{word} {value}" is not an option', 'as in ("target", "5ms")')
@@ -317,9 +354,7 @@ def _check_queue(report: Report, queue: Queue, port: Port) -> None:
         and queue.limit_packets is not None
         and bool(conditions.delay_ns or conditions.loss_fraction)
     )
-    is_shaped = conditions.trace is not None or any(
-        state.rate_bps is not None for _, state in conditions.states()
-    )
+    is_shaped = conditions.trace is not None or verdict.rates_bps != {None}
     if not is_shaped and not port.speed_bps and not is_limit_of_netem:
         hint = "add a rate, or leave the queue out"
         report("queue", "a queue has no effect on a link without a rate", hint)
@@ -344,7 +379,7 @@ def _check_names_are_unique(findings: _Findings) -> None:
     for name in switches:
         interfaces.claim(("", name), f"switch {name}")
     known = {node.name for node in topology.nodes if is_name(node.name)}
-    numbered = addresses.number_ports(topology)
+    numbered = findings.numbered
     for index, link in enumerate(numbered.links):
         for end, port in (("a", link.a), ("b", link.b)):
             if port.node not in known:
@@ -363,11 +398,11 @@ def _check_names_are_unique(findings: _Findings) -> None:
 
 def _check_addresses_agree(findings: _Findings) -> None:
     """Report hosts that differ from their first port, and hosts for which there is no address."""
-    topology = addresses.number_ports(addresses.number_nodes(findings.topology))
+    topology = addresses.number_nodes(findings.numbered)
     for index, host in enumerate(topology.nodes):
         if isinstance(host, Host):
             _check_host_agrees_with_port(findings.of_node(index), host, topology)
-            _check_base_has_address(findings.of_node(index), host, topology.ip_base)
+            _check_base_has_address(findings.of_node(index), host, topology)
 
 
 def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology) -> None:
@@ -378,10 +413,11 @@ def _check_host_agrees_with_port(report: Report, host: Host, topology: Topology)
                 report(field, what, "set it once")
 
 
-def _check_base_has_address(report: Report, host: Host, ip_base: str) -> None:
+def _check_base_has_address(report: Report, host: Host, topology: Topology) -> None:
     try:
         if host.ip is None and host.number is not None:
-            addresses.automatic_ip(ip_base, host.number)
+            addresses.automatic_ip(topology.ip_base, host.number)
+        addresses.ipv6_of(host, topology)
     except WanlabError as error:
         report("ip", error.what, error.hint)
 

@@ -55,6 +55,9 @@ def check_node(report: Report, node: Node, topology: Topology) -> None:
                 _check_route(report, "routes", route)
             if node.frr is not None and not node.frr.strip():
                 report("frr", "the FRRouting configuration is empty", "leave it out")
+            elif node.frr is not None and len(node.frr.split()) == 1:
+                hint = f"for a file, write: frr_file: {node.frr.strip()}"
+                report("frr", f'"{node.frr.strip()}" is not the text of a frr.conf', hint)
         case Controller():
             _check_controller(report, node)
 

@@ -97,9 +97,14 @@ class Fault:
 # -- from a topology --------------------------------------------------------------------------------
 
 
+UNSEEN = ("kernel", "ipv6_base")
+"""Fields of a topology that the page does not show; a drawing keeps them."""
+
+
 def draw(topology: Topology) -> Drawing:
     """Return the drawing of a topology."""
-    extra = {**topology.extra, **({"kernel": topology.kernel} if topology.kernel else {})}
+    unseen = {key: value for key in UNSEEN if (value := getattr(topology, key))}
+    extra = {**topology.extra, **unseen}
     application = mapping_in(extra, "application")
     extra.pop("application", None)
     labels = labels_in(extra)
@@ -311,7 +316,7 @@ class _Reader:
         topology = Topology(
             name=self._preferences["name"],
             ip_base=self._preferences["ip_base"],
-            kernel=str(self._preferences["extra"].get("kernel", "")),
+            **{key: str(self._preferences["extra"].get(key, "")) for key in UNSEEN},
             nodes=tuple(
                 self._node(i, node, preferences, controllers) for i, node in enumerate(self._nodes)
             ),
@@ -331,7 +336,7 @@ class _Reader:
         ]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
         unchanged = {
-            key: value for key, value in self._preferences["extra"].items() if key != "kernel"
+            key: value for key, value in self._preferences["extra"].items() if key not in UNSEEN
         }
         return {
             **unchanged,

@@ -1,4 +1,4 @@
-"""Finds default routes that the kernel will not accept.
+"""Finds default routes that the kernel will not accept, and routers that cannot forward.
 
 A gateway must be in one of the host's own networks. Another gateway is usually a mistake, but it may be
 the task of a lab about repairing a network. So it is a warning, and the host starts without a default
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface
 
-from .model import Host, Topology
+from .model import Host, Router, Topology
 
 
 def unreachable_gateway(host: Host, topology: Topology) -> str | None:
@@ -32,10 +32,23 @@ def addresses_of(host: Host, topology: Topology) -> list[str]:
 
 
 def gateway_warnings(topology: Topology) -> Iterator[str]:
-    """Yield a sentence for each host of a resolved topology whose gateway cannot be reached."""
+    """Yield a sentence for each host of a resolved topology whose gateway cannot be reached, and for
+    each router to which nothing gives an address.
+    """
     for node in topology.nodes:
+        if isinstance(node, Router) and _has_no_address(node, topology):
+            yield (
+                f"{node} has no address, so it forwards nothing: give each of its ports one, as in "
+                "b_port: {ip: 10.0.1.254/24}"
+            )
         if isinstance(node, Host) and (gateway := unreachable_gateway(node, topology)):
             yield (
                 f"{node} has no default route: the gateway {gateway} is not in a network of the "
                 f"host (its addresses: {', '.join(addresses_of(node, topology))})"
             )
+
+
+def _has_no_address(router: Router, topology: Topology) -> bool:
+    ports = topology.ports(router.name)
+    is_configured = router.frr or router.start_command or router.external_interfaces
+    return bool(ports) and not is_configured and not any(port.ip for port in ports)

@@ -38,14 +38,15 @@ def arranged(topology: Topology) -> Topology:
 
 def node_positions(topology: Topology) -> dict[str, Point]:
     """Return the position of every node by name, in pixels; the smallest coordinates are 0."""
-    neighbours: dict[str, list[str]] = {
-        node.name: [] for node in topology.nodes if not isinstance(node, Controller)
+    # As sets that keep the order of the links.
+    linked: dict[str, dict[str, None]] = {
+        node.name: {} for node in topology.nodes if not isinstance(node, Controller)
     }
     for link in topology.links:
         a, b = link.a.node, link.b.node
-        if a in neighbours and b in neighbours and b not in neighbours[a]:
-            neighbours[a].append(b)
-            neighbours[b].append(a)
+        if a in linked and b in linked:
+            linked[a][b] = linked[b][a] = None
+    neighbours = {name: list(names) for name, names in linked.items()}
     hosts = {node.name for node in topology.nodes if isinstance(node, Host)}
     positions: dict[str, Point] = {}
     top = 0.0
@@ -53,7 +54,7 @@ def node_positions(topology: Topology) -> dict[str, Point]:
         points = _part_positions(part, neighbours, hosts)
         left, upper = min(x for x, _ in points.values()), min(y for _, y in points.values())
         positions |= {name: (x - left, y - upper + top) for name, (x, y) in points.items()}
-        top = max(y for _, y in positions.values()) + STEP_Y
+        top += max(y for _, y in points.values()) - upper + STEP_Y
     for number, controller in enumerate(topology.controllers):
         positions[controller.name] = (number * STEP_X, -STEP_Y)
     lowest = min((y for _, y in positions.values()), default=0.0)

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from wanlab.errors import WanlabError
 from wanlab.input_file import read_input
+from wanlab.topology.large_inputs import content_of
 
 OPPORTUNITY_BYTES = 1504
 """A packet of 1500 bytes, and the 4 bytes that Mahimahi adds to each."""
@@ -61,7 +62,10 @@ def read_trace(words: object) -> LinkTrace:
         raise WanlabError(f"{words!r} is not a trace", "name its file")
     if isinstance(words, str) and is_numbers(words):
         return trace_of("\n".join(words.split()))
-    return replace(trace_of(_text_of(Path(words)), str(words)), file=str(words))
+    name = str(words)
+    return content_of(
+        f"trace {name}", lambda: replace(trace_of(_text_of(Path(name)), name), file=name)
+    )
 
 
 def is_numbers(text: str) -> bool:

@@ -60,7 +60,7 @@ def loop_warnings(topology: Topology, *, with_silent: bool = False) -> list[str]
     """Return a warning for each part of the network with an unprotected loop."""
     return [
         f"the switches {', '.join(names)} form a loop and none of them speaks STP: a broadcast "
-        "circulates forever (enable stp on one of them, or remove a link)"
+        "circulates forever (enable stp on one of them, with --stp of wanlab mn, or remove a link)"
         if len(names) > 1
         else f"the switch {names[0]} is linked to itself and does not speak STP: a broadcast "
         "circulates forever (enable stp on it, or remove the link)"

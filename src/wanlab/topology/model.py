@@ -45,9 +45,13 @@ class Node:
     number: int | None = None
     """The number among the nodes of its kind; it determines a host's automatic address."""
     x: float = 0.0
+    """Position in drawings, to the right."""
     y: float = 0.0
+    """Position in drawings, down."""
     start_command: str | None = None
+    """A shell command that runs in the node when the network has started."""
     stop_command: str | None = None
+    """A shell command that runs in the node before the network stops."""
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Fields of a file that the model does not have; they are written back to the file."""
 
@@ -64,6 +68,7 @@ class Host(Node):
     ip: str | None = None
     """With its prefix ("10.0.0.1/8"). None: by rule. "": its first port's, or none."""
     mac: str | None = None
+    """MAC address of its first port. None: by rule."""
     in_root: bool = False
     """Whether its ports are in the machine's root namespace, like a switch's."""
     default_route: str | None = None
@@ -71,13 +76,15 @@ class Host(Node):
     private_directories: tuple[tuple[str, str | None], ...] = ()
     """(mount point, folder that keeps the content); without a folder the content is temporary."""
     vlan_interfaces: tuple[tuple[str, int], ...] = ()
-    """(address, VLAN number)"""
+    """(address, VLAN number), on its first port."""
     external_interfaces: tuple[str, ...] = ()
     """Interfaces of the computer that are moved into this node."""
     cpu: float | None = None
     """Share of the whole computer, 0 to 1."""
     cores: str | None = None
+    """Cores that its programs may use ("0,1"); a machine has one."""
     scheduler: str | None = None
+    """Mininet's scheduler of the share: "cfs" or "rt"."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +120,24 @@ class Switch(Node):
     kind_of_node = "switch"
 
     kind: str = "bridge"
+    """"bridge" (Linux) or "ovs" (Open vSwitch)."""
     dpid: str | None = None
     """Datapath identity, hexadecimal. None: by rule, the number in its name."""
     ip: str | None = None
+    """Address of the switch itself, in the root namespace."""
     stp: bool = False
+    """Whether it runs the spanning tree protocol, which a network with loops needs."""
     priority: int | None = None
-    """Spanning tree priority: the switch with the lowest becomes the root."""
+    """Spanning tree priority (needs `stp`): the switch with the lowest becomes the root."""
     vlan_filtering: bool = False
     """Whether a bridge separates VLANs; it always does if one of its ports names a VLAN."""
     external_interfaces: tuple[str, ...] = ()
+    """Interfaces of the computer that become ports of the switch."""
 
     # Of an Open vSwitch only:
 
     controllers: tuple[str, ...] = ()
+    """Names of its controllers, which are nodes of the topology."""
     protocols: tuple[str, ...] = ()
     """The OpenFlow versions that it speaks: ("OpenFlow10", "OpenFlow13"). Empty: all."""
     fail_mode: str | None = None
@@ -136,7 +148,9 @@ class Switch(Node):
     listen_port: int | None = None
     """TCP port in the root namespace where it accepts OpenFlow connections (`ovs-ofctl tcp:...`)."""
     netflow: NetFlow | None = None
+    """NetFlow reports: `{target, timeout_s, add_id}`."""
     sflow: SFlow | None = None
+    """sFlow reports: `{target, header_bytes, sampling, polling_s}`."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +164,7 @@ class Router(Node):
     frr: str | None = None
     """Text of a frr.conf; the FRRouting daemons that it needs run in this router."""
     external_interfaces: tuple[str, ...] = ()
+    """Interfaces of the computer that are moved into this router."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +179,13 @@ class Controller(Node):
     kind_of_node = "controller"
 
     kind: str = "learning"
+    """"learning", "remote", "outside" or "inband", as above."""
     protocol: str = "tcp"
+    """"tcp" or "ssl"."""
     address: str = "127.0.0.1"
+    """Address at which the switches reach it."""
     port: int = 6633
+    """TCP port at which the switches reach it."""
 
     @property
     def is_ours(self) -> bool:
@@ -207,6 +226,7 @@ class Conditions:
     corrupt_fraction: float = 0.0
     reorder_fraction: float = 0.0
     reorder_correlation_fraction: float = 0.0
+    reorder_gap: int = 0
     queue: Queue | None = None
     trace: LinkTrace | None = None
     """Delivery opportunities, instead of a rate."""
@@ -219,6 +239,8 @@ class Conditions:
 
     def states(self) -> tuple[tuple[int, Conditions], ...]:
         """Return (ns, conditions from then on), beginning at 0."""
+        if self.schedule is None and self.schedule_repeat_ns is None:
+            return ((0, self),)
         state = replace(self, schedule=None, schedule_repeat_ns=None)
         states = {0: state}
         for change in self.schedule.changes if self.schedule else ():
@@ -234,12 +256,17 @@ class Port:
     node: str
     _: KW_ONLY
     number: int | None = None
+    """The number in the interface's name (h1-eth0, s1-eth1). None: by rule."""
     name: str | None = None
+    """The interface's name. None: by rule, NODE-ethNUMBER."""
     ip: str | None = None
+    """Address with its prefix ("10.0.1.254/24"). A router has one on each port."""
     mac: str | None = None
+    """MAC address. None: by rule."""
     speed_bps: int | None = None
     """Line rate of the wire out of this port. None: the machine's default; 0: unlimited."""
     mtu: int | None = None
+    """The largest packet in bytes. None: 1500."""
     vlan: int | None = None
     """Switch ports only: the VLAN of untagged packets."""
     trunks: tuple[int, ...] = ()
@@ -294,6 +321,8 @@ class Topology:
     links: tuple[Link, ...] = ()
     kernel: str = ""
     """The kernel to run on ("7.3"), unless the user names another one; "": any."""
+    ipv6_base: str = ""
+    """The network from which hosts also get an IPv6 address ("fd00::/64"); "": link-local ones only."""
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     source: Source = field(default=Source(), compare=False, repr=False)
 

@@ -11,6 +11,10 @@ file the first line names the columns, and an empty field means no change:
     15s,,,100%
     15.1s,80Mbps,32ms,0%
 
+A file of two columns of numbers, with or without a line above them, is a trace of rates, such as those
+of the FCC, Norway and Starlink data sets: the time in seconds, and Mbit/s unless that line names kbit/s
+or bit/s. Times since 1970 count from the first. Where the rate is 0, the link passes 1 kbit/s.
+
 A YAML file has a list of changes, as a topology does. With `schedule_repeat` the schedule repeats,
 each time from the link's initial conditions.
 """
@@ -18,21 +22,22 @@ each time from the link's initial conditions.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
-from wanlab.errors import WanlabError, did_you_mean
+from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.input_file import read_input
-from wanlab.units import (
-    format_fraction,
-    format_rate,
-    format_time,
-    parse_fraction,
-    parse_rate,
-    parse_time,
-)
+from wanlab.topology.large_inputs import content_of
+from wanlab.topology.settings import SETTINGS, TIME, Setting
+from wanlab.units import format_time
+
+EPOCH_S = 1e8
+"""Later times count from 1970."""
+MIN_RATE_BPS = 1_000
+_COLUMN_GAP = re.compile(r"\s*[,;]\s*|\s+")
 
 
 class ChangedConditions(TypedDict, total=False):
@@ -78,12 +83,9 @@ class Schedule:
 
 ScheduleWords: TypeAlias = str | Path | Iterable[Mapping[str, object]] | Schedule
 
-_WORDS: Mapping[str, tuple[str, Callable[[Any], object], Callable[[Any], str]]] = {
-    "at": ("at_ns", parse_time, format_time),
-    "rate": ("rate_bps", parse_rate, format_rate),
-    "delay": ("delay_ns", parse_time, format_time),
-    "jitter": ("jitter_ns", parse_time, format_time),
-    "loss": ("loss_fraction", parse_fraction, format_fraction),
+WORDS: Mapping[str, Setting] = {
+    "at": Setting("at_ns", TIME, "when the conditions change", "15s"),
+    **{word: setting for word, setting in SETTINGS.items() if setting.varies},
 }
 
 
@@ -95,9 +97,11 @@ def read_schedule(words: object) -> Schedule:
     if isinstance(words, Schedule):
         return words
     if isinstance(words, str | Path) and str(words):
-        path = Path(words)
-        rows, name = _rows_of(path), str(path)
-        return replace(_schedule(rows, name), file=str(words))
+        name = str(words)
+        return content_of(
+            f"schedule {name}",
+            lambda: replace(_schedule(_rows_of(Path(name)), name), file=name),
+        )
     if not isinstance(words, list | tuple):
         raise WanlabError(f"{words!r} is not a schedule", 'as in [{"at": "15s", "delay": "45ms"}]')
     numbered = ((f"change {number}", change) for number, change in enumerate(words, 1))
@@ -109,9 +113,9 @@ def schedule_words(schedule: Schedule | None) -> object:
     assert schedule is not None, "a schedule of None is the default, which is not written"
     return schedule.file or [
         {
-            word: write(value)
-            for word, (name, _, write) in _WORDS.items()
-            if (value := getattr(change, name)) is not None
+            word: setting.kind.write(value)
+            for word, setting in WORDS.items()
+            if (value := getattr(change, setting.field)) is not None
         }
         for change in schedule.changes
     ]
@@ -141,15 +145,14 @@ def _change(row: object) -> Change:
         raise WanlabError(f"{row!r} is not a change", 'as in {"at": "15s", "delay": "45ms"}')
     values: dict[str, Any] = {}
     for word, value in row.items():
-        if word not in _WORDS:
-            raise WanlabError(f'a schedule cannot change "{word}"', did_you_mean(str(word), _WORDS))
-        name, parse, _ = _WORDS[word]
-        values[name] = parse(value)
+        if word not in WORDS:
+            raise WanlabError(f'a schedule cannot change "{word}"', did_you_mean(str(word), WORDS))
+        values[WORDS[word].field] = WORDS[word].kind.parse(value)
     if "at_ns" not in values:
         raise WanlabError('the change has no "at"', 'as in {"at": "15s", "delay": "45ms"}')
     if len(values) == 1:
         raise WanlabError(
-            "the change sets no condition", f"name one of {', '.join(list(_WORDS)[1:])}"
+            "the change sets no condition", f"name one of {', '.join(list(WORDS)[1:])}"
         )
     return Change(**values)
 
@@ -165,16 +168,57 @@ def _rows_of(path: Path) -> Iterable[tuple[str, object]]:
     return _rows_of_csv(text, str(path))
 
 
+def _rows_of_rates(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, Change]] | None:
+    """Return the changes of a file with times in s and rates in two columns; None if it is none."""
+    table = [(number, _COLUMN_GAP.split(line.strip())) for number, line in lines]
+    heading = [] if not table or _numbers(table[0][1]) else table[0][1]
+    rows = [(number, _numbers(cells)) for number, cells in (table[1:] if heading else table)]
+    if "at" in heading or not rows or not all(len(numbers) == 2 for _, numbers in rows):
+        return None
+    (first_s, _) = rows[0][1]
+    start_s = first_s if first_s > EPOCH_S else 0.0
+    unit_bps = _unit_of(" ".join(heading).lower())
+    return (
+        (
+            f"line {number}",
+            Change(
+                at_ns=round((time_s - start_s) * 1e9),
+                rate_bps=max(round(rate * unit_bps), MIN_RATE_BPS),
+            ),
+        )
+        for number, (time_s, rate) in rows
+    )
+
+
+def _unit_of(heading: str) -> int:
+    if re.search(r"\bk(bit|bps|b/s)|_kb|kilobit", heading):
+        return 1_000
+    return 1 if re.search(r"(?<![a-z])(bps|bits?/s|bit_per|bits_per)", heading) else 1_000_000
+
+
+def _numbers(cells: Sequence[str]) -> list[float]:
+    """Return the numbers in the cells; [] if one of them is none, or negative."""
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError:
+        return []
+    return numbers if all(0 <= number < 1e15 for number in numbers) else []
+
+
 def _rows_of_csv(text: str, name: str) -> Iterable[tuple[str, object]]:
     lines = [
         (number, line)
         for number, line in enumerate(text.splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
+    if (rates := _rows_of_rates(lines)) is not None:
+        yield from rates
+        return
     table = [_cells_of(line, f"{name}, line {number}") for number, line in lines]
     if not table or "at" not in table[0]:
         raise WanlabError(
-            f'{name}: the first line has no column "at"', 'as in "at,rate,delay,loss"'
+            f'{name}: the first line has no column "at"',
+            'as in "at,rate,delay,loss", or write times in s and Mbit/s in two columns',
         )
     columns = table[0]
     for (number, _), row in zip(lines[1:], table[1:], strict=True):
@@ -194,14 +238,12 @@ def _cells_of(line: str, position: str) -> list[str]:
 
 
 def _rows_of_yaml(text: str, name: str) -> Iterable[tuple[str, object]]:
-    import yaml  # only YAML files pay for the import
+    from wanlab.yaml_text import parse_yaml  # only YAML files pay for the import
 
-    try:
-        document = yaml.compose(text, Loader=yaml.BaseLoader)
-        data = yaml.load(text, Loader=yaml.BaseLoader)
-    except yaml.YAMLError as error:
-        raise WanlabError(f"{name} is not YAML: {str(error).splitlines()[0]}") from None
-    if not isinstance(document, yaml.SequenceNode):
+    document = parse_yaml(text, name)
+    if document.problems:
+        raise InputError(document.problems, name)
+    if not isinstance(document.data, list):
         raise WanlabError(f"{name} is not a list of changes", 'as in "- {at: 15s, delay: 45ms}"')
-    for node, row in zip(document.value, data, strict=True):
-        yield f"line {node.start_mark.line + 1}", row
+    for index, row in enumerate(document.data):
+        yield f"line {document.lines.get(f'[{index}]', 1)}", row

@@ -31,8 +31,10 @@ from typing import Unpack
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.topology.model import MAX_NODES, Host, Link, Port, Switch, Topology
-from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
+from wanlab.topology.words import CONDITION_WORDS, LINK_WORDS_HELP, ConditionWords, link
+from wanlab.units import whole_number
 
+MAX_DIGITS = 6
 MAX_WAXMAN_SWITCHES = 1000  # the time grows with the number of pairs
 MIN_TORUS_SIZE = 3  # a ring of two switches would be two links between the same pair
 
@@ -236,10 +238,23 @@ def waxman(k: int = 10, seed: int = 1, **words: Unpack[ConditionWords]) -> Topol
 SHAPES: Mapping[str, Callable[..., Topology]] = {
     shape.__name__: shape
     for shape in (
-        *(minimal, single, reversed, linear, tree, torus, dumbbell, parking_lot),
-        *(ring, fat_tree, waxman),
+        minimal,
+        single,
+        reversed,
+        linear,
+        tree,
+        torus,
+        dumbbell,
+        parking_lot,
+        ring,
+        fat_tree,
+        waxman,
     )
 }
+
+
+for _shape in SHAPES.values():  # so that help() shows more than `**words`
+    _shape.__doc__ = f"{inspect.cleandoc(_shape.__doc__ or '')}\n\n{LINK_WORDS_HELP}"
 
 
 def from_text(text: str) -> Topology:
@@ -282,9 +297,11 @@ def _sizes_of(shape: Callable[..., Topology]) -> dict[str, bool]:
 
 
 def _size(word: str, value: str, text: str) -> int:
-    if not re.fullmatch(r"\s*\d{1,6}\s*", value):
-        raise WanlabError(f'"{value}" in "{text}" is not a whole number', f"as in {word}=3")
-    return int(value)
+    number = whole_number(value.strip())
+    if number is None or number >= 10**MAX_DIGITS:
+        what = "is too large" if number else "is not a whole number"
+        raise WanlabError(f'"{value}" in "{text}" {what}', f"as in {word}=3")
+    return number
 
 
 def _at_least(minimum: int, **sizes: int) -> None:

@@ -17,18 +17,25 @@ from wanlab.errors import Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.topology.link_trace import TraceWords, read_trace, trace_words
 from wanlab.topology.model import Conditions, Link, Port, Queue
 from wanlab.topology.schedule import ScheduleWords, read_schedule, schedule_words
-from wanlab.units import (
-    format_fraction,
-    format_rate,
-    format_size,
-    format_time,
-    parse_fraction,
-    parse_rate,
-    parse_size,
-    parse_time,
-)
+from wanlab.topology.settings import SETTINGS, TIME, Setting, ValueKind, parse_text
+from wanlab.units import format_size, parse_size
 
 QueueWords: TypeAlias = str | Mapping[str, Any] | Queue
+
+SYNONYMS = {
+    **dict.fromkeys(("bandwidth", "bw", "speed", "capacity", "throughput"), "rate"),
+    **dict.fromkeys(("latency", "rtt"), "delay"),
+    **dict.fromkeys(("packet_loss", "loss_rate", "plr"), "loss"),
+    **dict.fromkeys(("buffer", "qdisc", "aqm", "max_queue_size"), "queue"),
+}
+"""Words of other programs for our words, which an error suggests."""
+QUEUE_WORDS: Mapping[str, str] = {
+    "kind": "the queueing discipline",
+    "limit": "its limit as a size, such as 64KB",
+    "packets": "its limit in packets",
+    "options": "more options as tc takes them: [target 5ms, ecn]",
+}
+"""The words of a queue that is a mapping."""
 
 
 class ConditionWords(TypedDict, total=False):
@@ -45,6 +52,7 @@ class ConditionWords(TypedDict, total=False):
     corrupt: str | float
     reorder: str | float
     reorder_correlation: str | float
+    reorder_gap: int
     queue: QueueWords
     trace: TraceWords
     trace_once: bool
@@ -60,7 +68,11 @@ def link(
     b_to_a: ConditionWords | None = None,
     **both: Unpack[ConditionWords],
 ) -> Link:
-    """Make a link between two nodes (or ports), with conditions for both directions or for one."""
+    """Make a link between two nodes (or ports), with conditions for both directions or for one.
+
+    `a_to_b` and `b_to_a` are mappings of the same words for one direction. Raises TopologyError with
+    every word that is wrong.
+    """
     port_a = Port(a) if isinstance(a, str) else a
     port_b = Port(b) if isinstance(b, str) else b
     problems: list[Problem] = []
@@ -95,23 +107,23 @@ def read_conditions(
     values: dict[str, Any] = {}
     for word, value in words.items():
         try:
-            if word not in _WORDS:
-                raise WanlabError(
-                    f'"{word}" is not a condition of a link', did_you_mean(word, _WORDS)
-                )
-            field, parse, _ = _WORDS[word]
-            values[field] = getattr(Conditions(), field) if value is None else parse(value)
+            if word not in WORDS:
+                hint = did_you_mean(SYNONYMS.get(word, word), WORDS)
+                raise WanlabError(f'"{word}" is not a condition of a link', hint)
+            field = WORDS[word].field
+            default = getattr(Conditions(), field)
+            values[field] = default if value is None else WORDS[word].kind.parse(value)
         except WanlabError as error:
             report(word, error)
-    return replace(base, **values)
+    return replace(base, **values) if values else base
 
 
 def words_of(conditions: Conditions) -> dict[str, object]:
     """Return the words for every field that differs from its default."""
     return {
-        word: write(getattr(conditions, field))
-        for word, (field, _, write) in _WORDS.items()
-        if getattr(conditions, field) != getattr(Conditions(), field)
+        word: setting.kind.write(getattr(conditions, setting.field))
+        for word, setting in WORDS.items()
+        if getattr(conditions, setting.field) != getattr(Conditions(), setting.field)
     }
 
 
@@ -126,14 +138,14 @@ def read_queue(words: QueueWords) -> Queue:
     if not isinstance(words, Mapping):
         raise WanlabError(f"{words!r} is not a queue", 'write its kind, as in "fq_codel"')
     for word in words:
-        if word not in ("kind", "limit", "packets", "options"):
-            hint = did_you_mean(str(word), ("kind", "limit", "packets", "options"))
+        if word not in QUEUE_WORDS:
+            hint = did_you_mean(str(word), QUEUE_WORDS)
             raise WanlabError(f'a queue has no "{word}"', hint)
     limit, packets = words.get("limit"), words.get("packets")
     if packets is not None and (isinstance(packets, bool) or not isinstance(packets, int)):
         raise WanlabError(f"{packets!r} is not a number of packets", 'as in "packets: 100"')
     return Queue(
-        _text(words.get("kind", "fifo")),
+        parse_text(words.get("kind", "fifo")),
         limit_bytes=None if limit is None else parse_size(limit),
         limit_packets=packets,
         options=_options(words.get("options", {})),
@@ -168,39 +180,55 @@ def _queue_words(queue: Queue | None) -> object:
     return words
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise WanlabError(f"{value!r} is not a string")
-    return value
-
-
 def _flag(value: object) -> bool:
     if value not in (True, False, "true", "false"):
         raise WanlabError(f"{value!r} is neither true nor false")
     return value in (True, "true")
 
 
-_TIME = (parse_time, format_time)
-_FRACTION = (parse_fraction, format_fraction)
-
-_WORDS: Mapping[str, tuple[str, Callable[[Any], object], Callable[[Any], object]]] = {
-    "rate": ("rate_bps", parse_rate, format_rate),
-    "delay": ("delay_ns", *_TIME),
-    "jitter": ("jitter_ns", *_TIME),
-    "delay_correlation": ("delay_correlation_fraction", *_FRACTION),
-    "distribution": ("distribution", _text, _text),
-    "loss": ("loss_fraction", *_FRACTION),
-    "loss_correlation": ("loss_correlation_fraction", *_FRACTION),
-    "duplicate": ("duplicate_fraction", *_FRACTION),
-    "corrupt": ("corrupt_fraction", *_FRACTION),
-    "reorder": ("reorder_fraction", *_FRACTION),
-    "reorder_correlation": ("reorder_correlation_fraction", *_FRACTION),
-    "queue": ("queue", read_queue, _queue_words),
-    "trace": ("trace", read_trace, trace_words),
-    "trace_once": ("trace_once", _flag, bool),
-    "schedule": ("schedule", read_schedule, schedule_words),
-    "schedule_repeat": ("schedule_repeat_ns", *_TIME),
+WORDS: Mapping[str, Setting] = {
+    **SETTINGS,
+    "queue": Setting(
+        "queue",
+        ValueKind("a kind, or a mapping (see Queues)", read_queue, _queue_words),
+        "the queue of a link with a rate; without it, fifo of 1000 packets",
+        "fq_codel",
+    ),
+    "trace": Setting(
+        "trace",
+        ValueKind("a file, or times in ms", read_trace, trace_words),
+        "when packets may leave (Mahimahi's format), instead of a rate",
+        "1 1 2 5 9",
+    ),
+    "trace_once": Setting(
+        "trace_once",
+        ValueKind("true or false", _flag, bool),
+        "whether the link stops at the end of the trace, which otherwise repeats",
+        True,
+        needs="trace",
+    ),
+    "schedule": Setting(
+        "schedule",
+        ValueKind("a file, or a list (see Schedules)", read_schedule, schedule_words),
+        "changes of rate, delay, jitter and loss over time",
+        [{"at": "15s", "delay": "45ms"}],
+    ),
+    "schedule_repeat": Setting(
+        "schedule_repeat_ns",
+        TIME,
+        "the schedule repeats after this time, from the first conditions",
+        "30s",
+    ),
 }
 
-CONDITION_WORDS = tuple(_WORDS)
-WORD_OF_FIELD = {field: word for word, (field, _, _) in _WORDS.items()}
+CONDITION_WORDS = tuple(WORDS)
+WORD_OF_FIELD = {setting.field: word for word, setting in WORDS.items()}
+LINK_WORDS_HELP = "\n".join(
+    [
+        "Words for links, as keyword arguments (rate in bit/s, times in ns, or texts with units):",
+        "",
+        *(f"    {word:20} {setting.meaning}" for word, setting in WORDS.items()),
+    ]
+)
+"""A paragraph for the docstrings of functions that take the words."""
+link.__doc__ = f"{link.__doc__}\n    {LINK_WORDS_HELP}"

@@ -2,42 +2,61 @@
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
+import os
 from functools import partial
 from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
+from wanlab.documentation import SITE, doc_pages
 from wanlab.errors import WanlabError
+from wanlab.shared_folder import file_error
+from wanlab.units import whole_number
 
 from . import protocol
-from .folder import MAX_UPLOAD_BYTES, OutsideError
+from .folder import OutsideError
 from .laboratory import Laboratory, error_body
 from .packet_list import list_packets, packet_details
 from .terminal_socket import terminal_socket
+from .uploads import Uploads
 from .websocket import live_socket
 
 STATIC = Path(__file__).parent / "static"
+DOCUMENTATION = "/documentation"
+DOCUMENTATION_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; frame-ancestors 'none'"
+)
 NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
 <p>The page has not been built yet. Run <code>./dev ui</code> to build it.</p>"""
+NO_DOCUMENTATION = """<!doctype html><meta charset="utf-8"><title>wanlab</title>
+<p>The documentation has not been built yet. Run <code>./dev docs build</code> to build it.</p>"""
 DATA_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 PDF_POLICY = "frame-ancestors 'self'"
-MAX_UPLOADS = 4  # at once; each is held in memory
 MIN_COMPRESSED_BYTES = 1000
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 SHOWN_TYPES = {
     "application/pdf",
-    *("image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp"),
-    *("text/html", "text/plain", "text/csv", "application/json"),
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/svg+xml",
+    "image/webp",
+    "text/html",
+    "text/plain",
+    "text/csv",
+    "application/json",
 }
 TEXT_SUFFIXES = {
     ".mn",
@@ -74,11 +93,14 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     ]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", Assets(directory=static / "assets")))
+    routes.append(Route(DOCUMENTATION, _documentation))
+    if SITE.is_dir():
+        routes.append(Mount(DOCUMENTATION, Documentation(directory=SITE)))
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES)
     app.state.laboratory = laboratory
     app.state.static = static
-    app.state.uploads = asyncio.Semaphore(MAX_UPLOADS)
+    app.state.uploads = Uploads()
     return app
 
 
@@ -89,6 +111,28 @@ class Assets(StaticFiles):
         response: Response = super().file_response(*arguments, **options)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = CACHE_FOREVER
         return response
+
+
+class Documentation(StaticFiles):
+    """The pages of the documentation. Their scripts are wanlab's own and partly inline."""
+
+    def file_response(self, *arguments: object, **options: object) -> Response:
+        response: Response = super().file_response(*arguments, **options)  # type: ignore[arg-type]
+        response.headers["Content-Security-Policy"] = DOCUMENTATION_POLICY
+        return response
+
+
+class OpenFileResponse(FileResponse):
+    """A file that is open already, because its name may be another file's by now."""
+
+    def __init__(self, file: BinaryIO, **options: Any) -> None:
+        number = file.fileno()
+        super().__init__(f"/proc/self/fd/{number}", stat_result=os.fstat(number), **options)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _json(value: object, status: int = 200) -> Response:
@@ -111,6 +155,15 @@ async def _page(request: Request) -> Response:
     return FileResponse(page, media_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
+async def _documentation(request: Request) -> Response:
+    """Lead to the documentation's first page, or say how to build it."""
+    try:
+        (home, *_) = doc_pages()
+    except WanlabError:
+        return HTMLResponse(NO_DOCUMENTATION, status_code=503)
+    return RedirectResponse(f"{DOCUMENTATION}/{home.path.relative_to(SITE)}")
+
+
 async def _state(request: Request) -> Response:
     return _json(_laboratory(request).state())
 
@@ -125,57 +178,49 @@ async def _file(request: Request) -> Response:
     path = request.path_params["path"]
     folder = _laboratory(request).folder
     if request.method == "PUT":
-        async with request.app.state.uploads:
-            data = await _body(request, MAX_UPLOAD_BYTES)
+        uploads: Uploads = request.app.state.uploads
+        async with uploads.body(request) as data:
             if (limit := _laboratory(request).rules.folder_limit) is not None:
                 await run_in_threadpool(limit.check, len(data))
             await run_in_threadpool(folder.write_bytes, path, data)
         await _laboratory(request).note_upload(path)
         _laboratory(request).broadcast.push(protocol.FilesPush(paths=(path,)))
         return _json(protocol.SavedFile(path))
-    file = folder.resolve(path)
-    if not file.is_file():
+    name = Path(folder.name(path))
+    try:
+        file = folder.open(path)
+    except (FileNotFoundError, NotADirectoryError):
         return _json(protocol.ErrorBody(f"no file {path}"), 404)
+    except OSError as error:
+        raise file_error("read", path, error) from None
     kind = (
-        "text/plain" if file.suffix.lower() in TEXT_SUFFIXES else mimetypes.guess_type(file.name)[0]
+        "text/plain" if name.suffix.lower() in TEXT_SUFFIXES else mimetypes.guess_type(name.name)[0]
     )
     is_download = "download" in request.query_params or kind not in SHOWN_TYPES
     disposition = "attachment" if is_download else "inline"
-    return FileResponse(
+    return OpenFileResponse(
         file,
         media_type=kind or "application/octet-stream",
         headers={
-            "Content-Disposition": f"{disposition}; filename*=utf-8''{quote(file.name)}",
+            "Content-Disposition": f"{disposition}; filename*=utf-8''{quote(name.name)}",
             "Content-Security-Policy": PDF_POLICY if kind == "application/pdf" else DATA_POLICY,
         },
     )
 
 
 async def _packets(request: Request) -> Response:
-    file = _laboratory(request).folder.resolve(request.path_params["path"])
-    if not file.is_file():
-        return _json(protocol.ErrorBody(f"no file {request.path_params['path']}"), 404)
+    folder, path = _laboratory(request).folder, request.path_params["path"]
+    if not folder.shared.exists(folder.name(path)):
+        return _json(protocol.ErrorBody(f"no file {path}"), 404)
     asked = request.query_params
-    number, after = asked.get("number", ""), asked.get("after", "0")
-    if not (after.isdecimal() and (number.isdecimal() or not number)):
+    number, after = (whole_number(asked.get(name) or "0") for name in ("number", "after"))
+    if number is None or after is None:
         raise WanlabError("packets are numbered from 1")
     if number:
-        return _json(await run_in_threadpool(packet_details, file, int(number)))
+        return _json(await run_in_threadpool(packet_details, folder.shared, path, number))
     words, flow = asked.get("words", ""), asked.get("flow", "")
-    page = partial(list_packets, file, after=int(after), words=words, flow=flow)
+    page = partial(list_packets, folder.shared, path, after=after, words=words, flow=flow)
     return _json(await run_in_threadpool(page))
-
-
-async def _body(request: Request, max_bytes: int) -> bytes:
-    data = bytearray()
-    try:
-        async for chunk in request.stream():
-            data += chunk
-            if len(data) > max_bytes:
-                raise WanlabError(f"the file is larger than {max_bytes >> 20} MiB")
-    except ClientDisconnect:
-        raise WanlabError("the upload was interrupted") from None
-    return bytes(data)
 
 
 async def _events(request: Request) -> Response:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
+import itertools
 import time
 import traceback
 from collections.abc import Callable
@@ -23,6 +23,7 @@ import msgspec
 from wanlab import Network
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.session import RecordedSession, parse
+from wanlab.shared_folder import file_error
 from wanlab.units import format_time
 
 from . import commands, protocol
@@ -89,6 +90,18 @@ class Branches:
         self._has_real_clock = plan.document.preferences.clock == "real"
         self.push()
         return branch
+
+    def end(self) -> None:
+        """Forget the session, which belongs to a document that is not open any more.
+
+        There must be no network and no replay.
+        """
+        if not self._branches:
+            return
+        self._branches = {}
+        self._has_real_clock = False
+        self._session.notes.branch = None
+        self.push()
 
     @property
     def is_replaying(self) -> bool:
@@ -276,7 +289,8 @@ class Branches:
         except BaseException as error:
             worker.end()
             if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    self._folder.shared.remove_tree(self._folder.path_of(folder))
             if isinstance(error, WanlabError):
                 raise
             traceback.print_exception(error)
@@ -308,12 +322,13 @@ class Branches:
         The folder has the number of the newest branch, or the next free number, because folders of
         earlier sessions may still exist.
         """
-        parent = self._folder.path / FOLDER
-        number = self._last_number
-        while (folder := parent / str(number)).exists():
-            number += 1
-        folder.mkdir(parents=True)
-        return folder
+        parent = self._folder.shared.subfolder(FOLDER)
+        numbers = itertools.count(self._last_number)
+        try:
+            name = next(str(number) for number in numbers if not parent.exists(str(number)))
+            return parent.subfolder(name).make().path
+        except OSError as error:
+            raise file_error("write to", parent.path, error) from None
 
     # -- in the replay's thread -------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ from .model import Document
 DRAWN = frozenset({"draw", "properties", "preferences"})
 """Words whose effect is visible in the document."""
 
+RUNNING = frozenset({"run", "stop"})
+
 
 class CanvasAction(NamedTuple):
     """An action that was performed on the canvas."""
@@ -65,7 +67,11 @@ class CanvasSteps:
         """Count an action for the first step that it fits."""
         word, name = action
         for step in self._steps:
-            if step.n in done or word not in step.do:
+            if step.n in done:
+                continue
+            if word not in step.do:
+                if word in RUNNING and step.do.keys() & DRAWN:
+                    return  # a later step runs what this one draws
                 continue
             performed = self._performed[step.n]
             if word == "terminal":

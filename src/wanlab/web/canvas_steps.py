@@ -41,6 +41,11 @@ def can_be_done(step: Step) -> bool:
     return not step.skip and (has_keys or can_perform(step))
 
 
+def counts(step: Step) -> bool:
+    """Return whether a step counts for the progress in its unit."""
+    return can_be_done(step) and not step.is_optional
+
+
 def describe(step: Step) -> str:
     """Return a step as a user would perform it: "File > Open: a.mn; Run"."""
     return "; ".join(_sentence(word, argument) for word, argument in step.do.items())
@@ -141,11 +146,19 @@ def _sentence(word: str, argument: object) -> str:
         case "run" | "stop":
             return word.capitalize()
         case "terminal":
-            return f"Open a terminal: {', '.join(terminal_names(argument))}"
+            return _open_sentence(terminal_names(argument))
         case "look":
             return "Look at the result" if argument is True else f"Look: {argument}"
         case _:
             return f"{word} {argument}"
+
+
+def _open_sentence(names: list[str]) -> str:
+    if names == ["mininet"]:
+        return "Open Mininet's prompt"
+    words = ["the client" if name == "client" else name for name in names]
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    return f"Open {'terminals' if len(words) > 1 else 'a terminal'} of {listed}"
 
 
 def _pairs(values: Mapping[str, object]) -> str:

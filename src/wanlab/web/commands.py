@@ -6,13 +6,18 @@ Each is a JSON object with the name of the command and a number that comes back 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from .model import Elements, End, Options, Pace
 
 SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
+Instant = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""In ns on the network's clock."""
+TerminalSize = Annotated[int, Meta(ge=1, le=2**16 - 1)]
+"""Rows or columns, which the kernel stores in 16 bits."""
 
 
 class Command(
@@ -34,6 +39,10 @@ class EditCommand(Command, frozen=True, tag="edit"):
     preferences: Options | None = None
     label: str = ""
     """The name of the edit in the undo menu: "Move h1"."""
+
+
+class AddressCommand(Command, frozen=True, tag="address"):
+    """Give the drawn network subnets, addresses and routes."""
 
 
 class UndoCommand(Command, frozen=True, tag="undo"):
@@ -82,6 +91,10 @@ class DraftCommand(Command, frozen=True, tag="draft"):
     take: bool
 
 
+class HeartbeatCommand(Command, frozen=True, tag="heartbeat"):
+    """Do nothing. The reply shows the page that its connection works."""
+
+
 class RunCommand(Command, frozen=True, tag="run"):
     """Start the network. If a lesson is open, start it as the lesson needs it."""
 
@@ -98,8 +111,8 @@ class OpenTerminalCommand(Command, frozen=True, tag="terminal"):
     """
 
     node: str
-    rows: int = 24
-    columns: int = 80
+    rows: TerminalSize = 24
+    columns: TerminalSize = 80
     command: str | None = None
 
 
@@ -209,7 +222,7 @@ class ContinueCommand(Command, frozen=True, tag="continue"):
     """
 
     branch: str
-    at_ns: int
+    at_ns: Instant
 
 
 class CancelContinueCommand(Command, frozen=True, tag="cancel_continue"):
@@ -220,7 +233,7 @@ class CostCommand(Command, frozen=True, tag="cost"):
     """Ask how long a replay of a branch up to an instant is expected to take."""
 
     branch: str
-    at_ns: int
+    at_ns: Instant
 
 
 class MarkerCommand(Command, frozen=True, tag="marker"):
@@ -228,7 +241,7 @@ class MarkerCommand(Command, frozen=True, tag="marker"):
 
     text: str
     branch: str = ""
-    at_ns: int | None = None
+    at_ns: Instant | None = None
 
 
 class RenameBranchCommand(Command, frozen=True, tag="rename_branch"):
@@ -308,11 +321,14 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     cancel_start    stop performing them
     close           close the lesson
     type            type the commands of a step into its terminals
+    interrupt       press Ctrl-C in the terminals that run the commands of a step
     perform         perform a step on the canvas; the reply is the ids of terminals it has opened
     progress        mark a step as done, or as not done
     check           grade the running network
     report          perform all steps of the unit in a separate machine and write a page
     cancel_report   stop making the report
+    raise_hand      in a class, ask the teacher for help
+    lower_hand      the help is no longer needed
     hand_in         in a class, pack what was done and give it to the teacher
     """
 
@@ -323,6 +339,9 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
         "cancel_start",
         "close",
         "type",
+        "interrupt",
+        "raise_hand",
+        "lower_hand",
         "perform",
         "progress",
         "check",
@@ -344,29 +363,44 @@ class GalleryCommand(Command, frozen=True, tag="gallery"):
 
 
 COMMANDS = (
-    *(
-        EditCommand,
-        UndoCommand,
-        RedoCommand,
-        NewCommand,
-        GenerateCommand,
-        OpenCommand,
-        SaveCommand,
-        DraftCommand,
-    ),
-    *(RunCommand, StopCommand, OpenTerminalCommand, CloseTerminalCommand, TypeCommand),
+    HeartbeatCommand,
+    EditCommand,
+    AddressCommand,
+    UndoCommand,
+    RedoCommand,
+    NewCommand,
+    GenerateCommand,
+    OpenCommand,
+    SaveCommand,
+    DraftCommand,
+    RunCommand,
+    StopCommand,
+    OpenTerminalCommand,
+    CloseTerminalCommand,
+    TypeCommand,
     TypeTogetherCommand,
-    *(
-        SetLinkCommand,
-        TakeTcCommand,
-        TakeSettingsCommand,
-        LinkUpCommand,
-        WatchCommand,
-        HistoryCommand,
-    ),
-    *(PaceCommand, LetRunCommand, PauseCommand, StepCommand, StepToCommand, BreakCommand),
-    *(ContinueCommand, CancelContinueCommand, CostCommand),
-    *(MarkerCommand, RenameBranchCommand, DropBranchCommand),
-    *(RecordCommand, CompareCommand, DeleteRecordCommand, CaptureCommand, LessonCommand),
+    SetLinkCommand,
+    TakeTcCommand,
+    TakeSettingsCommand,
+    LinkUpCommand,
+    WatchCommand,
+    HistoryCommand,
+    PaceCommand,
+    LetRunCommand,
+    PauseCommand,
+    StepCommand,
+    StepToCommand,
+    BreakCommand,
+    ContinueCommand,
+    CancelContinueCommand,
+    CostCommand,
+    MarkerCommand,
+    RenameBranchCommand,
+    DropBranchCommand,
+    RecordCommand,
+    CompareCommand,
+    DeleteRecordCommand,
+    CaptureCommand,
+    LessonCommand,
     GalleryCommand,
 )

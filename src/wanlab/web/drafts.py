@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from pathlib import Path
 
 import msgspec
 
-from .folder import write_atomically
+from wanlab.errors import WanlabError
+from wanlab.json_text import decode_json
+from wanlab.shared_folder import SharedFolder
+
 from .model import Document
 from .protocol import DraftPush
+
+CURRENT, OFFERED, OPEN = "draft.json", "offered.json", "open"
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -30,42 +34,56 @@ class Draft(msgspec.Struct, frozen=True):
         )
 
 
+DRAFT = msgspec.json.Decoder(Draft)
+
+
 class Drafts:
     """Keeps the draft of this server. `offered` is the draft that an earlier server left.
 
     It stays on disk until it is restored or discarded.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._current = folder / "draft.json"
-        self._offered = folder / "offered.json"
-        if self._current.exists():
+    def __init__(self, folder: SharedFolder) -> None:
+        self._folder = folder
+        if folder.exists(CURRENT):
             # A draft that was neither restored nor discarded is kept in case it is needed.
-            if self._offered.exists():
-                self._offered.replace(folder / f"draft-{time.time_ns()}.json")
-            self._current.replace(self._offered)
-        self.offered = _read(self._offered)
+            if folder.exists(OFFERED):
+                folder.rename(OFFERED, f"draft-{time.time_ns()}.json")
+            folder.rename(CURRENT, OFFERED)
+        self.offered = _read(folder)
 
     def keep(self, document: Document, path: str | None, name: str) -> None:
         """Write the unsaved document to disk."""
         draft = Draft(document, path, name, time.time())
-        write_atomically(self._current, msgspec.json.encode(draft))
+        self._folder.write(CURRENT, msgspec.json.encode(draft), syncs=True)
+
+    def note_open(self, path: str | None) -> None:
+        """Remember which file is open; None if the document has none."""
+        with contextlib.suppress(OSError):  # it is only a convenience
+            self._folder.write(OPEN, (path or "").encode())
+
+    def last_open(self) -> str:
+        """Return the path of the file that an earlier server had open; "" if there was none."""
+        try:
+            return self._folder.read(OPEN).decode()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
     def forget(self) -> None:
         """Delete the draft, since everything is saved."""
         with contextlib.suppress(FileNotFoundError):
-            self._current.unlink()
+            self._folder.remove(CURRENT)
 
     def close_offer(self) -> Draft | None:
         """Stop offering the earlier draft, and return it."""
         draft, self.offered = self.offered, None
         with contextlib.suppress(FileNotFoundError):
-            self._offered.unlink()
+            self._folder.remove(OFFERED)
         return draft
 
 
-def _read(path: Path) -> Draft | None:
+def _read(folder: SharedFolder) -> Draft | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Draft)
-    except (OSError, msgspec.MsgspecError):
+        return decode_json(folder.read(OFFERED), DRAFT)
+    except (OSError, WanlabError):
         return None

@@ -15,7 +15,7 @@ def advice(document: Document, topology: Topology) -> tuple[DrawingProblem, ...]
     """Return warnings about routers without addresses, and hosts that cannot reach beyond theirs."""
     ids = {node.name: node.id for node in document.nodes}
     return tuple(
-        DrawingProblem(what, hint, Location(ids.get(name, ""), field), "warning")
+        DrawingProblem(what, hint, Location(ids.get(name, ""), field), "warning", "address")
         for name, field, what, hint in _warnings(topology)
     )
 

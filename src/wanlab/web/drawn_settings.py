@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from wanlab.units import whole_number
+
 from .link_changes import changed_link
 from .model import Document, DrawnLink, DrawnNode, Elements, Options
 from .protocol import LivePort
@@ -105,7 +107,7 @@ def _property(setting: str, node: DrawnNode, ports: Iterable[LivePort]) -> _Prop
         case ["ethtool", "-K", port, *rest] if set(rest[::2]) <= set(_FEATURES):
             values = {_FEATURES[a]: b for a, b in zip(rest[::2], rest[1::2], strict=False)}
             return _Property(port, "nic", values, f"NIC of {port}")
-        case ["ethtool", "-C", port, "rx-usecs", time_us] if time_us.isdigit():
+        case ["ethtool", "-C", port, "rx-usecs", time_us] if whole_number(time_us) is not None:
             return _Property(port, "nic", {"coalescing": f"{time_us}us"}, f"NIC of {port}")
     return None
 
@@ -127,8 +129,8 @@ def _removes_addresses(setting: str, names: set[str]) -> bool:
 
 def _link_property(rest: Sequence[str]) -> _Property | None:
     match rest:
-        case [port, "mtu", mtu] if mtu.isdigit():
-            return _Property(port, "mtu", int(mtu), f"MTU of {port}")
+        case [port, "mtu", mtu] if (number := whole_number(mtu)) is not None:
+            return _Property(port, "mtu", number, f"MTU of {port}")
         case [port, "address", mac]:
             return _Property(port, "mac", mac, f"MAC address of {port}")
     return None

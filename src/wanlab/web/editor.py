@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 import os
 import time
-from pathlib import PurePosixPath
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from wanlab import Topology, errors, load, save
+from wanlab import Topology, errors
 from wanlab.errors import TopologyError, WanlabError
 from wanlab.topology import file_names, foreign, loads
-from wanlab.topology.files import FORMATS
+from wanlab.topology.files import FORMATS, file_content, load_content
 from wanlab.topology.layout import arranged
 
 from .broadcast import Broadcast
@@ -179,13 +180,31 @@ class DocumentEditor:
             data = self._folder.read_bytes(command.path, MAX_TOPOLOGY_BYTES)
             if not foreign.program_of(name, data.decode(errors="replace")):
                 return None
-            return foreign.import_file(self._folder.resolve(command.path))
+            path = self._folder.path / self._folder.name(command.path)
+            return foreign.import_content(data, path, partial(self._text_beside, path.parent))
         if not foreign.program_of(name, command.text):
             return None
         if file_names.is_archive(name):
             hint = "upload it in the tab Files, and open it there"
             raise WanlabError(f"{name} is an archive, which cannot be opened directly", hint)
         return foreign.import_text(command.text, name)
+
+    def _text_beside(self, folder: Path, name: str) -> str | None:
+        """Return the text of a file beside an imported topology, or below; None if there is none."""
+        path = os.path.normpath(folder / name)
+        try:
+            inside = str(Path(path).relative_to(folder))
+            shared = self._folder.shared.subfolder(self._folder.path_of(folder))
+            return shared.read(inside, MAX_TOPOLOGY_BYTES).decode()
+        except (OSError, ValueError, WanlabError):
+            return None
+
+    def reopen(self) -> None:
+        """Open the file that was open when the last server ended, if it can be opened."""
+        path = self._drafts.last_open()
+        if path:
+            with contextlib.suppress(WanlabError):
+                self.open(OpenCommand(path=path))
 
     def open_topology(
         self,
@@ -206,9 +225,9 @@ class DocumentEditor:
         self._replace(document, path, name, by)
 
     def _load(self, path: str) -> Topology:
-        self._folder.read_bytes(path, MAX_TOPOLOGY_BYTES)  # raises if it cannot be read
+        data = self._folder.read_bytes(path, MAX_TOPOLOGY_BYTES)
         try:
-            return load(self._folder.resolve(path))
+            return load_content(data, self._folder.path / path)
         except TopologyError as error:
             raise TopologyError(error.problems, path) from None
 
@@ -217,8 +236,8 @@ class DocumentEditor:
         path = command.path or self._path
         if path is None:
             raise RefusedError("this network has no file yet", "choose where to save it", "no name")
-        file = self._folder.resolve(path)
-        if path != self._path and not command.overwrite and file.exists():
+        exists = self._folder.shared.exists(self._folder.name(path))
+        if path != self._path and not command.overwrite and exists:
             raise RefusedError(f"{path} already exists", "replace it?", "exists")
         self._write(self.sound_topology(), path)
         self._path, self._name = path, PurePosixPath(path).name
@@ -229,19 +248,13 @@ class DocumentEditor:
 
     def _write(self, topology: Topology, path: str) -> None:
         """Write a topology atomically."""
-        file = self._folder.resolve(path)
-        part = file.with_name(f".wanlab-{os.getpid()}{file.suffix}")
+        file = self._folder.path / path
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            save(topology, part, FORMATS)  # not a picture, which could not be opened again
-            part.replace(file)
-        except OSError as error:
-            raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+            # Not a picture, which could not be opened again.
+            content = file_content(topology, file, FORMATS)
         except WanlabError as error:
-            raise WanlabError(error.what.replace(str(part), path), error.hint) from None
-        finally:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
+            raise WanlabError(error.what.replace(str(file), path), error.hint) from None
+        self._folder.write_bytes(path, content)
 
     def answer_draft(self, command: DraftCommand, by: str = "") -> None:
         """Restore the draft of an earlier server, or discard it."""
@@ -306,6 +319,8 @@ class DocumentEditor:
         self._update_file_state()
 
     def _update_file_state(self, *, always: bool = False) -> None:
+        if always:
+            self._drafts.note_open(self._path)
         if always or self._history.is_saved != self._was_saved:
             self._was_saved = self._history.is_saved
             self._broadcast.push(self.file_snapshot())

@@ -107,7 +107,7 @@ class EventSteps:
                 return what
         waited_s = (network.now_ns - (end_ns - MAX_STEP_NS)) / 1e9
         raise WanlabError(
-            f"no {EVENTS[event]} came within {waited_s:.3g} s of network time",
+            f"no {EVENTS[event]} came within {waited_s:.3g} s of virtual time",
             "start a program that sends packets, then try again; time is paused now",
         )
 

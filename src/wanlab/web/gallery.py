@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from wanlab.errors import WanlabError, reason_of
-from wanlab.labs import unit_process
+from wanlab.errors import WanlabError
+from wanlab.jobs.job import Job
+from wanlab.jobs.worker import JobProgram
 
+from .background_job import BackgroundJob
 from .commands import GalleryCommand
 from .folder import WorkingFolder
 from .gallery_protocol import Gallery, GalleryFigure, GalleryPrediction, GalleryPush
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results/gallery"
 """The folder to which `wanlab reproduce run` writes results, too."""
-LAST_LINES = 5
+MAX_PROGRESS_LENGTH = 200
 
 
 class GalleryRuns:
@@ -41,10 +42,9 @@ class GalleryRuns:
         self._folder = folder
         self._push = push
         self._rules = rules
-        self._process: asyncio.subprocess.Process | None = None
+        self._job: BackgroundJob | None = None
         self._running = ""
         self._progress = ""
-        self._is_cancelled = False
         self._tasks = RunningTasks()
 
     def snapshot(self) -> Gallery:
@@ -70,7 +70,7 @@ class GalleryRuns:
         if measurement is None:
             return described
         judgement = judge(unit, measurement)
-        figure = self._folder.path / RESULTS / f"{unit.name}.svg"
+        figure = f"{RESULTS}/{unit.name}.svg"
         return structs.replace(
             described,
             predictions=tuple(map(_judged_prediction, judgement.predictions)),
@@ -78,7 +78,7 @@ class GalleryRuns:
             causes=judgement.causes,
             runs=measurement.runs,
             seeds=measurement.seeds,
-            figure=self._folder.path_of(figure) if figure.is_file() else "",
+            figure=figure if self._folder.shared.has_file(figure) else "",
         )
 
     def _measurement(self, unit: GalleryUnit) -> MeasuredFigure | None:
@@ -86,6 +86,7 @@ class GalleryRuns:
 
         # A measurement of another version of wanlab may not be readable.
         with contextlib.suppress(WanlabError, OSError, ValueError, KeyError, TypeError):
+            self._folder.shared.check(f"{RESULTS}/{unit.name}.json")
             return pages.measured_units(self._folder.path / RESULTS, [unit]).get(unit.name)
         return None
 
@@ -102,46 +103,34 @@ class GalleryRuns:
             raise WanlabError(
                 f"the figure {self._running} is being run", "wait until it is ready, or cancel it"
             )
-        from wanlab.gallery import unit_file
+        from wanlab.gallery import measure, unit_file
 
         unit = unit_file.find(command.name)
-        self._running, self._progress, self._is_cancelled = unit.name, "starting", False
+        self._running, self._progress = unit.name, "starting"
+        self._job = BackgroundJob(JobProgram(measure.load_figures))
         self.push()
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "wanlab.cli", "reproduce", "run", unit.name),
-                *("--output", RESULTS),
-                cwd=self._folder.path,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                preexec_fn=unit_process.end_with_parent,
-            )
-        except OSError as error:
-            self._end()
-            raise WanlabError(f"cannot run {unit.name}: {reason_of(error)}") from None
-        self._tasks.start(self._follow(unit.name, self._process))
+        self._tasks.start(self._measure(unit.name, self._job))
 
-    async def _follow(self, name: str, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        lines: list[str] = []
-        async for line in process.stdout:
-            lines = [*lines[1 - LAST_LINES :], line.decode(errors="replace").rstrip()]
-            self._progress = lines[-1][:200]
-            self.push()
-        status = await process.wait()
-        self._end()
-        if self._is_cancelled:
+    async def _measure(self, name: str, job: BackgroundJob) -> None:
+        from wanlab.gallery.measure import figure_job
+
+        def job_in(folder: Path) -> Job:
+            return figure_job(name, Path(RESULTS), folder, self._folder.path)
+
+        failed = await job.perform(job_in, self._show)
+        self._job, self._running, self._progress = None, "", ""
+        self.push()
+        if failed is None:  # it was cancelled
             return
-        if status:
+        if failed:
             what = f"the figure {name} could not be run"
-            self._push(MessagePush(level="error", what=what, hint="\n".join(lines)))
+            self._push(MessagePush(level="error", what=what, hint=failed))
             return
         self._push(FilesPush(paths=(f"{RESULTS}/{name}.svg",)))
         self._push(MessagePush(level="info", what=f"the figure {name} is ready"))
 
-    def _end(self) -> None:
-        self._process, self._running, self._progress = None, "", ""
+    def _show(self, progress: str) -> None:
+        self._progress = progress[:MAX_PROGRESS_LENGTH]
         self.push()
 
     def push(self) -> None:
@@ -150,10 +139,8 @@ class GalleryRuns:
 
     def cancel(self) -> None:
         """Stop running a figure; its measurements so far are cached."""
-        if self._process is not None:
-            self._is_cancelled = True
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+        if self._job is not None:
+            self._job.cancel()
 
 
 def _prediction(prediction: Prediction) -> GalleryPrediction:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 import time
-from pathlib import Path
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, hand_in
@@ -34,18 +32,19 @@ class HandIns:
             return
         if "\n" in command.line:  # a line of that form holds one command
             return
-        transcripts = self._lessons.unit_folder(unit) / hand_in.TRANSCRIPTS
+        home = self._lessons.unit_folder(unit)
+        # A transcript that cannot be written is named when the work is handed in.
         with contextlib.suppress(OSError):
-            transcripts.mkdir(exist_ok=True)
+            transcripts = home.subfolder(hand_in.TRANSCRIPTS).make()
             if command.at_mininet:
                 plan = self._session.plan
                 nodes = [node.name for node in plan.document.nodes] if plan is not None else []
-                hand_in.note_line(transcripts, nodes, command.line)
+                hand_in.note_line(home, nodes, command.line)
                 return
             where = CLIENT if terminal.node == CLIENT else f"root@{terminal.title}"
             self._number += 1
-            with (transcripts / hand_in.COMMANDS).open("a", encoding="utf-8") as file:
-                file.write(f"{command.status}\t{where}\t{self._number} {command.line}\n")
+            line = f"{command.status}\t{where}\t{self._number} {command.line}\n"
+            transcripts.append(hand_in.COMMANDS, line.encode())
 
     async def hand_in(self, name: str) -> None:
         """Pack the work on a unit, and give it to the teacher."""
@@ -62,10 +61,7 @@ class HandIns:
     def _pack(self, name: str, seed: int) -> bytes:
         unit = catalog.find(name)
         home = self._lessons.unit_folder(unit)
-        if not home.is_dir():
+        if not home.has_folder():
             raise WanlabError(f"{unit.heading} has not been started", "press Start")
         script, _ = hand_in.script_of(unit, home)
-        with tempfile.TemporaryDirectory() as folder:
-            target = Path(folder) / "hand-in.zip"
-            hand_in.pack(unit, seed, home, script, target)
-            return target.read_bytes()
+        return hand_in.packed(unit, seed, home, script)

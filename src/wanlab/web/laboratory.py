@@ -20,6 +20,7 @@ from wanlab.topology.files import encoded
 from wanlab.topology.layout import arranged
 
 from . import canvas_steps, commands, protocol
+from .addressing import addressed
 from .branches import Branches
 from .broadcast import Broadcast, Browser
 from .canvas_progress import CanvasAction
@@ -74,7 +75,7 @@ class Laboratory:
     ) -> None:
         self.folder = WorkingFolder(folder)
         self.rules = rules
-        self._session_files = SessionFiles(session_file)
+        self._session_files = SessionFiles(session_file, folder)
         self.broadcast = Broadcast()
         self.editor = DocumentEditor(self.folder, self.broadcast)
         self.session = NetworkSession(self.broadcast, error_body, self._show_file)
@@ -106,14 +107,16 @@ class Laboratory:
     def _handlers_by_command(self) -> dict[type, Handler]:
         editor, session, measurements = self.editor, self.session, self.measurements
         return {
+            commands.HeartbeatCommand: lambda command, by: None,
             commands.EditCommand: editor.edit,
+            commands.AddressCommand: self._address,
             commands.UndoCommand: editor.undo,
             commands.RedoCommand: editor.redo,
             commands.NewCommand: self._new,
             commands.GenerateCommand: self._generate,
             commands.OpenCommand: self._open,
             commands.SaveCommand: editor.save,
-            commands.DraftCommand: editor.answer_draft,
+            commands.DraftCommand: self._answer_draft,
             commands.RunCommand: self._run,
             commands.StopCommand: session.stop,
             commands.OpenTerminalCommand: session.terminals.open,
@@ -163,7 +166,8 @@ class Laboratory:
         return protocol.StatePush(
             client=client,
             version=__version__,
-            folder=str(self.folder.path),
+            # Where the computer of a class keeps its folders is not the students' business.
+            folder=self.folder.path.name if self.rules.is_class else str(self.folder.path),
             document=self.editor.snapshot(),
             problems=self.editor.problems_snapshot(),
             ports=self.editor.ports_snapshot(),
@@ -233,9 +237,37 @@ class Laboratory:
 
     # -- commands that concern several parts ------------------------------------------------------
 
+    def _address(self, command: commands.AddressCommand, by: str) -> object:
+        elements = addressed(self.editor.document)
+        edit = commands.EditCommand(put=elements, label="Address the network")
+        return self.editor.edit(edit, by)
+
     def _new(self, command: commands.NewCommand, by: str) -> None:
+        self._check_replaceable()
         self.editor.new(command, by)
+        self._end_session_of_document()
+
+    def _check_replaceable(self) -> None:
+        """Raise RefusedError while a network runs or is replayed: it belongs to the open document.
+
+        Links and nodes are known by their ids, which occur in other documents, too.
+        """
+        if not self.session.is_stopped:
+            raise RefusedError("a network is running", "stop it first", "running")
+        if self.branches.is_replaying:
+            raise WanlabError("a session is being replayed", "wait, or cancel that first")
+
+    def _end_session_of_document(self) -> None:
+        """End what is left of the last network, since another document has been opened."""
         self.session.terminals.close_ended()
+        self.branches.end()
+
+    def _answer_draft(self, command: commands.DraftCommand, by: str) -> None:
+        if command.take:
+            self._check_replaceable()
+        self.editor.answer_draft(command, by)
+        if command.take:
+            self._end_session_of_document()
 
     def _generate(self, command: commands.GenerateCommand, by: str) -> None:
         topology = shapes.from_text(command.shape)
@@ -244,13 +276,15 @@ class Laboratory:
                 f"{command.shape} has {len(topology.nodes)} nodes",
                 f"the page can draw {MAX_GENERATED_NODES}",
             )
+        self._check_replaceable()
         self.editor.check_saved(discard=command.discard)
         self.editor.open_topology(arranged(topology), None, UNTITLED, by)
-        self.session.terminals.close_ended()
+        self._end_session_of_document()
 
     def _open(self, command: commands.OpenCommand, by: str) -> object:
+        self._check_replaceable()
         imported = self.editor.open(command, by)
-        self.session.terminals.close_ended()
+        self._end_session_of_document()
         if self.lessons.unit is not None and self.lessons.is_outside(command.path):
             self.lessons.close()
         return imported
@@ -308,9 +342,9 @@ class Laboratory:
     async def note_upload(self, path: str) -> None:
         """Note in the session of the running network that a file was written."""
         if self.session.is_running:
-            file = self.folder.resolve(path)
+            file = self.folder.path / path
             with contextlib.suppress(WanlabError):
-                await self.session.in_network(lambda network: network.note_upload(file))
+                await self.session.in_network(lambda network: network.session.note_upload(file))
 
     async def _note_running(self) -> None:
         with contextlib.suppress(WanlabError):
@@ -387,6 +421,8 @@ class Laboratory:
                 return None
             case "type":
                 return await self._steps.type(command.step)
+            case "interrupt":
+                return self._steps.interrupt(command.step)
             case "perform":
                 return await self._perform_canvas_step(command, by)
             case "progress":
@@ -402,21 +438,27 @@ class Laboratory:
             case "cancel_report":
                 lessons.reports.cancel()
                 return None
+            case "raise_hand" | "lower_hand":
+                lessons.raise_hand(is_raised=command.action == "raise_hand")
+                return None
             case "hand_in":
                 await self._hand_ins.hand_in(command.unit)
                 return None
 
     async def _start_lesson(self, command: commands.LessonCommand, by: str) -> str | None:
         """Open the network of a unit; return the path of its file, if it has one."""
-        if not self.session.is_stopped or self.lessons.is_starting:
-            raise RefusedError("a network is running", "stop it first", "running")
+        self._check_replaceable()
+        if self.lessons.is_starting:
+            raise RefusedError(
+                "a network is being started", "wait, or cancel that first", "running"
+            )
         self.editor.check_saved(discard=command.discard)
         topology, path = await asyncio.to_thread(self.lessons.begin, command.unit)
         self.lessons.push()
         name = Path(path).name if path is not None else UNTITLED
         seed = self.lessons.unit.seed if self.lessons.unit is not None else None
         self.editor.open_topology(topology, path, name, by, seed=seed)
-        self.session.terminals.close_ended()
+        self._end_session_of_document()
         return path
 
     async def _start_lesson_at(self, command: commands.LessonCommand, by: str) -> None:
@@ -462,8 +504,10 @@ class Laboratory:
             path = f"{folder}/{argument}"
             match word:
                 case "new":
+                    await self.session.stop_completely()
                     self._new(commands.NewCommand(discard=command.discard), by)
                 case "open":
+                    await self.session.stop_completely()
                     self._open(commands.OpenCommand(path=path, discard=command.discard), by)
                 case "save":
                     save = commands.SaveCommand(path=path, overwrite=command.overwrite)
@@ -496,7 +540,7 @@ class Laboratory:
         try:
             real = path.resolve()
             name = self.folder.path_of(real)
-            self.folder.resolve(name)
+            self.folder.name(name)
         except (OSError, ValueError, WanlabError):
             return f"only files in {self.folder.path} can be shown"
         loop = self.session.loop

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 
 from wanlab.errors import WanlabError
 from wanlab.labs.unit import CLIENT, MININET, Step
 
-from . import commands, protocol
+from . import commands
+from .lesson_protocol import CheckResult
 from .lessons import Lessons, check, keys_of
 from .session import NetworkSession
+from .shell_marks import INTERRUPT
+from .step_progress import normalised, place_of
 from .terminals import PROMPT, Terminal
 
 
@@ -30,29 +34,60 @@ class LessonSteps:
             raise WanlabError("no step was named")
         step = self._lessons.step(number)
         wheres = [self._lessons.step(n).where for n in step.enter] if step.enter else [step.where]
-        if step.stops:
-            wheres = [
-                starting.where for starting in self._unit_steps() if starting.starts == step.stops
-            ] or wheres
         keys = keys_of(step)
         if not keys:
             raise WanlabError(f"step {step.title} has nothing to type")
-        names = list(dict.fromkeys(name for where in wheres for name in where))
-        terminals = [await self._terminal(name) for name in names]
+        if step.stops:
+            terminals = self._running(self._starting(step.stops))
+        else:
+            names = dict.fromkeys(name for where in wheres for name in where)
+            terminals = [await self._free(name) for name in names]
         for terminal in terminals:
             self._session.terminals.send_keys(terminal, keys.encode())
         return [terminal.name for terminal in terminals]
 
-    def _unit_steps(self) -> tuple[Step, ...]:
-        assert self._lessons.unit is not None
-        return self._lessons.unit.steps
+    def interrupt(self, number: int | None) -> list[str]:
+        """Press Ctrl-C in the terminals that run the commands of a step; return their ids."""
+        if number is None:
+            raise WanlabError("no step was named")
+        terminals = self._running([self._lessons.step(number)])
+        for terminal in terminals:
+            self._session.terminals.send_keys(terminal, INTERRUPT)
+        return [terminal.name for terminal in terminals]
 
-    async def _terminal(self, name: str) -> Terminal:
+    def _starting(self, name: str) -> list[Step]:
+        """Return the steps that start a command of this name."""
+        assert self._lessons.unit is not None
+        return [step for step in self._lessons.unit.steps if step.starts == name]
+
+    def _running(self, steps: Sequence[Step]) -> list[Terminal]:
+        """Return the terminals that run a command of these steps."""
+        lines = {(place, normalised(line)) for s in steps for place in s.where for line in s.lines}
+        found = [
+            terminal
+            for terminal in self._session.terminals
+            if (command := terminal.marks.running) is not None
+            and (place_of(terminal, command), normalised(command.line)) in lines
+        ]
+        if not found:
+            raise WanlabError(f"{steps[0].lines[-1]} is not running", "it has ended already")
+        return found
+
+    async def _free(self, name: str) -> Terminal:
+        """Return a terminal that waits for a command; opened if there is none."""
         node = self._node_id(name)
         for terminal in self._session.terminals:
-            if terminal.node == node and terminal.status is None:
+            if self._is_at(terminal, name, node) and terminal.marks.running is None:
                 return terminal
         return self._session.terminals[await self._open(node)]
+
+    def _is_at(self, terminal: Terminal, name: str, node: str) -> bool:
+        """Return whether a terminal is one of a place of steps."""
+        if terminal.status is not None:
+            return False
+        if name == MININET:  # it can be a prompt of `sudo mn`, whose network is not the canvas's
+            return terminal.marks.at_mininet
+        return terminal.node == node and not terminal.marks.at_mininet
 
     async def open_terminal(self, name: str) -> str:
         """Open a new terminal, waiting until the network has started; return its id.
@@ -69,7 +104,7 @@ class LessonSteps:
         opened = await self._session.terminals.open(commands.OpenTerminalCommand(node=node))
         return opened.terminal
 
-    async def check(self) -> list[protocol.CheckResult]:
+    async def check(self) -> list[CheckResult]:
         """Grade the running network. The progress is pushed to all browsers."""
         unit = self._lessons.unit
         if unit is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -17,19 +18,16 @@ from wanlab.labs import catalog, grade, lesson, start_at, student_files, unit_fi
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import GUI, Step, Unit
+from wanlab.shared_folder import SharedFolder, file_error
+from wanlab.topology.files import load_content
 
 from . import canvas_steps
-from .folder import WorkingFolder
+from .folder import MAX_TOPOLOGY_BYTES, WorkingFolder
+from .lesson_page import page_of
+from .lesson_protocol import CheckResult, LessonInfo, LessonPage, LessonsPush, StepHint
 from .limits import ClassRules
 from .model import ClockKind, Document
-from .protocol import (
-    CheckResult,
-    LessonInfo,
-    LessonPage,
-    LessonsPush,
-    LessonStep,
-    MessagePush,
-)
+from .protocol import MessagePush
 from .push import Push
 from .run_plan import RunPlan
 from .unit_progress import ProgressFile
@@ -59,9 +57,15 @@ class Lessons:
         self._starting = ""
         self._is_start_cancelled = False
         self._checking = ""
+        self._hint: StepHint | None = None
+        self.hand_raised_s: float | None = None
+        """Since when the student asks for help, in seconds since the epoch."""
+        self.opened_s = 0.0
+        """When the open unit was opened."""
+        self._running_steps: tuple[int, ...] = ()
         self._units: list[Unit] = []
         self.unit: Unit | None = None
-        self.progress = ProgressFile(folder.state_folder / PROGRESS, self.push)
+        self.progress = ProgressFile(folder.state_folder, PROGRESS, self.push)
         self.reports = UnitReports(folder, self.progress, push, self.push)
 
     # -- the course -------------------------------------------------------------------------------
@@ -85,6 +89,9 @@ class Lessons:
             working=self.reports.unit.name if self.reports.unit else None,
             working_step=self.reports.step,
             is_class=self._rules.is_class,
+            hand_raised_s=self.hand_raised_s,
+            hint=self._hint,
+            running_steps=self._running_steps,
         )
 
     def push(self) -> None:
@@ -93,7 +100,7 @@ class Lessons:
 
     def _info(self, unit: Unit) -> LessonInfo:
         progress = self.progress.of(unit)
-        counted = [step.n for step in unit.steps if canvas_steps.can_be_done(step)]
+        counted = [step.n for step in unit.steps if canvas_steps.counts(step)]
         return LessonInfo(
             unit.name,
             unit.kind,
@@ -118,20 +125,7 @@ class Lessons:
 
     def page(self, name: str) -> LessonPage:
         """Return the lesson of a unit."""
-        unit = self._find(name)
-        text = lesson.read(unit) if (unit.folder / "lesson.md").is_file() else ""
-        if not lesson.answers_are_allowed():
-            text = lesson.for_students(text, unit)
-        return LessonPage(
-            unit=unit.name,
-            heading=unit.heading,
-            markdown=text,
-            steps=tuple(_lesson_step(step) for step in unit.steps),
-            has_topology=unit.topology.is_file(),
-            has_check=bool(unit.check),
-            has_figure=(unit.folder / "figure.svg").is_file(),
-            decisions=tuple(f"{decision.what}: {decision.decided}" for decision in unit.decisions),
-        )
+        return page_of(self._find(name))
 
     def figure(self, name: str) -> Path:
         """Return the path of the drawing of a unit's network."""
@@ -142,9 +136,9 @@ class Lessons:
 
     # -- the open unit ----------------------------------------------------------------------------
 
-    def unit_folder(self, unit: Unit) -> Path:
+    def unit_folder(self, unit: Unit) -> SharedFolder:
         """Return the folder of a unit in the working folder."""
-        return self._folder.path / unit.folder.name
+        return self._folder.shared.subfolder(unit.folder.name)
 
     def begin(self, name: str) -> tuple[Topology, str | None]:
         """Open a unit; return its topology and the path of the file. The caller calls `push` then.
@@ -155,11 +149,32 @@ class Lessons:
         folder = self.unit_folder(unit)
         _install(folder, catalog.with_labs(unit))
         self.unit = unit
+        self.opened_s = time.time()
         if begins_empty(unit):
             return Topology(), None
-        path = student_files.student_topology(folder, unit)
-        topology = load(path if path.is_file() else unit.topology)
+        name = student_files.student_topology(unit)
+        path = folder.path / name
+        if folder.has_file(name):
+            topology = load_content(folder.read(name, MAX_TOPOLOGY_BYTES), path)
+        else:
+            topology = load(unit.topology)
         return topology, self._folder.path_of(path)
+
+    def raise_hand(self, *, is_raised: bool) -> None:
+        """Ask the teacher for help, or no longer."""
+        if not self._rules.is_class:
+            raise WanlabError("only in a class is there a teacher to ask")
+        self.hand_raised_s = time.time() if is_raised else None
+        self.push()
+
+    @property
+    def idle_since_s(self) -> float | None:
+        """Since when no step of the open unit has been done; None if none is open or all are done."""
+        if self.unit is None:
+            return None
+        info = self._info(self.unit)
+        is_done = len(info.done) >= info.steps
+        return None if is_done else max(self.opened_s, self.progress.done_s)
 
     def close(self) -> None:
         """Close the open unit."""
@@ -177,12 +192,12 @@ class Lessons:
         self.unit = unit = self._with_seed(self.unit)
         folder, clock, rules = self.unit_folder(unit), document.preferences.clock, self._rules
         seed = self._seed
-        if unit.draws:
-            _install(folder, [unit])  # the seed may have changed since the unit was opened
+        # The seed may have changed since the unit was opened.
+        _install(folder, [unit] if unit.draws else [])
 
         def make() -> Network:
             return network_of(
-                unit, topology, folder, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
+                unit, topology, folder.path, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
             )
 
         return self.plan_run_of(document, topology, make)
@@ -226,7 +241,9 @@ class Lessons:
             started = await asyncio.to_thread(
                 partial(
                     start_at.start_at,
-                    *(unit, at, self.unit_folder(unit)),
+                    unit,
+                    at,
+                    self.unit_folder(unit).path,
                     seed=self._seed,
                     clock=clock,
                     session=session,
@@ -269,6 +286,19 @@ class Lessons:
         """Mark a step of a unit as done, or as not done."""
         self.progress.mark_step(catalog.find(name), step, is_done=is_done)
 
+    def show_hint(self, hint: StepHint | None) -> None:
+        """Show help with a step, or no more help."""
+        if hint != self._hint:
+            self._hint = hint
+            self.push()
+
+    def show_running(self, steps: Iterable[int]) -> None:
+        """Show which steps have commands that run now."""
+        running = tuple(sorted(set(steps)))
+        if running != self._running_steps:
+            self._running_steps = running
+            self.push()
+
     @property
     def is_checking(self) -> bool:
         """Whether the running network is being checked."""
@@ -308,35 +338,18 @@ def _step_of(unit: Unit, number: int) -> Step:
     raise WanlabError(f"{unit.heading} has no step {number}")
 
 
-def _lesson_step(step: Step) -> LessonStep:
-    can_type = bool(step.lines or step.enter or step.stops) and step.where != (GUI,)
-    return LessonStep(
-        n=step.n,
-        at=step.at,
-        where=step.where,
-        text=step.text,
-        lines=step.lines,
-        note=step.note,
-        printed=step.printed,
-        can_type=can_type,
-        action=canvas_steps.describe(step),
-        can_perform=canvas_steps.can_perform(step),
-    )
-
-
 def begins_empty(unit: Unit) -> bool:
     """Return whether the student draws the topology before anything is run or opened."""
     words = (word for step in unit.steps if step.where == (GUI,) for word in step.do)
     return next((word for word in words if word in ("draw", "open", "run")), "open") == "draw"
 
 
-def _install(folder: Path, units: Iterable[Unit]) -> None:
+def _install(folder: SharedFolder, units: Iterable[Unit]) -> None:
     """Write the files of units for a student. WanlabError if the folder cannot be written to."""
     try:
-        folder.mkdir(exist_ok=True)
-        student_files.install(folder, units)
+        student_files.install(folder.make(), units, lesson.PAGE)
     except OSError as error:
-        raise WanlabError(f"cannot write to {folder}: {error.strerror or error}") from None
+        raise file_error("write to", folder.path, error) from None
 
 
 def keys_of(step: Step) -> str:

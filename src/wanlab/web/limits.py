@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import WanlabError
-from wanlab.units import format_size
 
 MAX_FILES = 100_000
 """The largest number of files in the folder of a student."""
@@ -48,24 +47,26 @@ class FolderLimit:
     """A limit for the size of a folder, which is measured from time to time.
 
     A folder above the limit can still be used for deleting files, but it may not grow further.
+    `kept_bytes` are used elsewhere, by hand-ins, and count as well.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int) -> None:
+    def __init__(self, folder: Path, limit_bytes: int, kept_bytes: int = 0) -> None:
         self._folder = folder
+        self.kept_bytes = kept_bytes
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self._allowed_bytes = limit_bytes
 
     def is_exceeded(self) -> bool:
         """Measure the folder, and return whether it has grown above the limit."""
-        self.used_bytes = _used_bytes(self._folder)
+        self._measure()
         is_exceeded = self.used_bytes > self._allowed_bytes
         self._allowed_bytes = max(self.limit_bytes, self.used_bytes)
         return is_exceeded
 
     def check(self, more_bytes: int) -> None:
         """WanlabError if there is no space for a file."""
-        self.used_bytes = _used_bytes(self._folder)
+        self._measure()
         if self.used_bytes + more_bytes > self.limit_bytes:
             raise WanlabError(self.reason(), "delete files in a terminal of a node")
 
@@ -73,10 +74,21 @@ class FolderLimit:
         """Say that the folder is full."""
         if self.used_bytes == TOO_MANY_FILES:
             return f"your folder has more than {MAX_FILES:,} files, which is the limit"
+        holds = "folder and your hand-ins hold" if self.kept_bytes else "folder holds"
         return (
-            f"your folder holds {format_size(self.used_bytes)}, "
-            f"and the limit is {format_size(self.limit_bytes)}"
+            f"your {holds} {_megabytes(self.used_bytes)}, "
+            f"and the limit is {_megabytes(self.limit_bytes)}"
         )
+
+    def _measure(self) -> None:
+        used_bytes = _used_bytes(self._folder)
+        too_many = used_bytes == TOO_MANY_FILES
+        self.used_bytes = used_bytes if too_many else used_bytes + self.kept_bytes
+
+
+def _megabytes(size_bytes: int) -> str:
+    """Return a size in the unit of all sizes of folders: "1,077.7 MB"."""
+    return f"{size_bytes / 1e6:,.1f} MB"
 
 
 def _used_bytes(folder: Path) -> int:

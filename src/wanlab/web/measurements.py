@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from wanlab import Capture, Network, Sampling
 from wanlab.errors import WanlabError
+from wanlab.shared_folder import SharedFolder
 
 from . import commands, protocol
 from .broadcast import Broadcast, Browser
@@ -164,7 +165,8 @@ class Measurements:
         def begin(network: Network) -> BegunCapture:
             network.port(port)
             names = (f"{port}{f'-{n}' if n else ''}.pcapng" for n in range(10_000))
-            file = next(path for name in names if not (path := network.folder / name).exists())
+            folder = SharedFolder(network.folder)
+            file = network.folder / next(name for name in names if not folder.exists(name))
             capture = Capture(port, file=file, filter=command.filter, snaplen=snaplen)
             sampling = Sampling(network, [capture])
             sampling.begin()

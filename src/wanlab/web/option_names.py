@@ -1,19 +1,19 @@
 """The names of options in messages: those of the page's forms, not those of the file format.
 
-`ui/src/inspector/options.ts` has the same names for the undo menu.
+The page's undo menu has them, too (`typescript` writes them into ui/src/protocol.ts).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from wanlab.topology import SETTINGS
+
 NAMES = {
+    **{word: setting.noun for word, setting in SETTINGS.items() if setting.noun},
     "address": "IP address",
-    "corrupt": "corruption",
     "cpu": "CPU share",
-    "distribution": "jitter distribution",
     "dpid": "DPID",
-    "duplicate": "duplication",
     "fail_mode": "behaviour without a controller",
     "frr": "frr.conf",
     "ip": "IP address",
@@ -28,8 +28,6 @@ NAMES = {
     "number": "port number",
     "port": "controller port",
     "protocols": "OpenFlow versions",
-    "reorder": "reordering",
-    "reorder_correlation": "reordering correlation",
     "sflow": "sFlow",
     "speed": "line rate",
     "start_cli": "Start CLI",

@@ -49,15 +49,20 @@ class FlightTracker:
         self._names = {(at.port.link, at.port.end): name for name, at in self._positions.items()}
         self._count = 0
         self._flying: dict[int, TracedPacket] = {}
-        self._flows: dict[int, DecodedPacket] = {}
+        self._flows: dict[int, tuple[str, DecodedPacket]] = {}
+        """By address: the node where a packet was last seen, and its header."""
         self._last_at: dict[tuple[str, int], DecodedPacket] = {}
         self._changed: dict[int, TracedPacket] = {}
+        self._gone: list[int] = []
+        self._reported: set[int] = set()
+        """The packets that browsers know and whose end they do not."""
 
     def note_header(self, address: int, port: str, size: int, header: DecodedPacket) -> None:
         """Note the header of a packet that leaves or reaches a port."""
         if len(self._flows) >= MAX_KNOWN:
             del self._flows[next(iter(self._flows))]
-        self._flows[address] = header
+        if (position := self._positions.get(port)) is not None:
+            self._flows[address] = (position.port.node, header)
         self._last_at[(port, size)] = header
         flying = self._flying.get(address)
         if flying is not None and flying.info != _words(header):
@@ -92,7 +97,13 @@ class FlightTracker:
                 self._flows.pop(event.address, None)
 
     def _begin(self, event: PacketEvent, position: PortPosition, sent_ns: int | None) -> None:
-        header = self._flows.get(event.address) or self._last_at.get((event.port, event.size_bytes))
+        if (lost := self._flying.pop(event.address, None)) is not None:
+            self._changed.pop(lost.number, None)
+            self._gone.append(lost.number)
+        # Another node may use the address of a packet that has ended for a packet of its own.
+        node, header = self._flows.get(event.address, ("", None))
+        if header is None or node != position.port.node:
+            header = self._last_at.get((event.port, event.size_bytes))
         self._count += 1
         packet = TracedPacket(
             number=self._count,
@@ -111,14 +122,27 @@ class FlightTracker:
         return self._names[(packet.link, packet.end)]
 
     def changed(self) -> PacketsPush | None:
-        """Return the packets that have changed since the last call."""
-        if not self._changed:
+        """Return the packets that have changed since the last call.
+
+        If they are too many, new packets are left out, but no change of a packet that was reported.
+        """
+        gone = tuple(number for number in self._gone if number in self._reported)
+        self._gone.clear()
+        if not self._changed and not gone:
             return None
         packets = list(self._changed.values())
         self._changed.clear()
         step = -(-len(packets) // MAX_SENT)
-        chosen = [packet for packet in packets if packet.number % step == 0]
-        return PacketsPush(packets=tuple(chosen), left_out=len(packets) - len(chosen))
+        chosen = [
+            packet
+            for packet in packets
+            if packet.number in self._reported or packet.number % step == 0
+        ]
+        self._reported -= set(gone)
+        for packet in chosen:
+            is_over = packet.dropped_ns is not None or packet.received_ns is not None
+            (self._reported.discard if is_over else self._reported.add)(packet.number)
+        return PacketsPush(packets=tuple(chosen), left_out=len(packets) - len(chosen), gone=gone)
 
 
 def _named(packet: TracedPacket, header: DecodedPacket) -> TracedPacket:

@@ -24,6 +24,7 @@ from .branch_protocol import (
     TranscriptChunk,
 )
 from .commands import SeriesKind, WatchedSeries
+from .lesson_protocol import LessonsPush
 from .model import (
     ClockKind,
     Document,
@@ -39,9 +40,11 @@ from .model import (
 )
 from .push import Push
 from .settings_push import NodeSetting, SettingsPush
+from .terminal_protocol import KeysAck, OutputAck, OutputHistory, TerminalResize
 
 Phase = Literal["stopped", "starting", "running", "stopping", "failed"]
 Severity = Literal["error", "warning"]
+Fix = Literal["", "address"]
 
 
 # -- replies ----------------------------------------------------------------------------------------
@@ -83,6 +86,8 @@ class DrawingProblem(msgspec.Struct, frozen=True):
     hint: str = ""
     place: Location = Location()
     severity: Severity = "error"
+    fix: Fix = ""
+    """The command that removes the problem."""
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -282,6 +287,10 @@ class PacketsPush(Push, frozen=True, tag="packets"):
     packets: tuple[TracedPacket, ...] = ()
     left_out: int = 0
     """The number of further packets that have moved."""
+    gone: tuple[int, ...] = ()
+    """The numbers of packets that have ended, nobody knows where."""
+    is_over: bool = False
+    """Whether packets are not followed any more, so that none can be drawn."""
 
 
 class BreakpointsPush(Push, frozen=True, tag="breakpoints"):
@@ -322,89 +331,6 @@ class CapturesPush(Push, frozen=True, tag="captures"):
 
     ports: tuple[str, ...] = ()
     """The ports whose packets are being captured."""
-
-
-class CheckResult(msgspec.Struct, frozen=True):
-    """The result of one check. The reply to a lesson's "check" is a list of them."""
-
-    what: str
-    points: float
-    of: float
-    measured: str = ""
-    expected: str = ""
-    hint: str = ""
-
-
-class LessonStep(msgspec.Struct, frozen=True):
-    """A step of a lesson.
-
-    `lines` are typed into each terminal of `where`: "client", "mininet" or the names of nodes.
-    "gui" stands for a step on the canvas.
-    """
-
-    n: int
-    at: str
-    where: tuple[str, ...]
-    text: str
-    lines: tuple[str, ...] = ()
-    note: str = ""
-    printed: str = ""
-    can_type: bool = False
-    action: str = ""
-    """What is done on the canvas, in the words of the menus; "" if it is not a canvas step."""
-    can_perform: bool = False
-    """Whether the server can perform it on the canvas."""
-
-
-class LessonInfo(msgspec.Struct, frozen=True):
-    """A unit of the course, and the progress in it."""
-
-    unit: str
-    kind: str
-    heading: str
-    goal: str
-    steps: int
-    done: tuple[int, ...] = ()
-    points: float | None = None
-    of: float | None = None
-    """The maximum of `points`, which are those of the best check."""
-    results: tuple[CheckResult, ...] = ()
-    """The results of the last check."""
-    report: str | None = None
-    """The path of its report in the working folder."""
-    handed_in_s: float | None = None
-    """When it was last handed in, in seconds since the epoch."""
-
-
-class LessonPage(msgspec.Struct, frozen=True):
-    """GET /api/lessons/UNIT: the lesson of a unit."""
-
-    unit: str
-    heading: str
-    markdown: str
-    steps: tuple[LessonStep, ...]
-    has_topology: bool
-    has_check: bool
-    has_figure: bool
-    decisions: tuple[str, ...] = ()
-
-
-class LessonsPush(Push, frozen=True, tag="lessons"):
-    """The units of the course."""
-
-    lessons: tuple[LessonInfo, ...] = ()
-    open_unit: str | None = None
-    folder: str = ""
-    """The folder for the topologies of the open unit, in the working folder."""
-    checking: str = ""
-    """What is being checked in the running network: "2 of 6: the rate of the path"."""
-    starting: str = ""
-    """The step that is performed to start a unit at a later one; "" if none is."""
-    working: str | None = None
-    """The unit whose report is being made."""
-    working_step: str = ""
-    is_class: bool = False
-    """Whether work can be handed in to a teacher, who makes the reports."""
 
 
 class FilesPush(Push, frozen=True, tag="files"):
@@ -451,21 +377,26 @@ class StatePush(Push, frozen=True, tag="state"):
 
 
 PUSHES = (
-    *(StatePush, DocumentPush, ProblemsPush, PortsPush, FilePush, DraftPush, RunPush, ClockPush),
-    *(
-        TerminalsPush,
-        SamplesPush,
-        RecordsPush,
-        CapturesPush,
-        PacketsPush,
-        BreakpointsPush,
-        SettingsPush,
-        BranchesPush,
-        LessonsPush,
-        FilesPush,
-        ShowPush,
-        MessagePush,
-    ),
+    StatePush,
+    DocumentPush,
+    ProblemsPush,
+    PortsPush,
+    FilePush,
+    DraftPush,
+    RunPush,
+    ClockPush,
+    TerminalsPush,
+    SamplesPush,
+    RecordsPush,
+    CapturesPush,
+    PacketsPush,
+    BreakpointsPush,
+    SettingsPush,
+    BranchesPush,
+    LessonsPush,
+    FilesPush,
+    ShowPush,
+    MessagePush,
 )
 
 
@@ -514,6 +445,8 @@ class PacketPage(msgspec.Struct, frozen=True):
     """The number of the last packet that was examined."""
     is_cut: bool = False
     """Whether there are more packets behind it."""
+    total: int = 0
+    """The number of packets in the file."""
 
 
 class PacketDetails(msgspec.Struct, frozen=True):
@@ -541,57 +474,45 @@ class Comparison(msgspec.Struct, frozen=True):
     panels: dict[str, tuple[ComparedColumn, ...]]
 
 
-class TerminalResize(msgspec.Struct, frozen=True):
-    """Text on WS /api/terminals/ID: the new size in [rows, columns]. Binary messages are keys."""
-
-    resize: tuple[int, int]
-
-
-class OutputHistory(msgspec.Struct, frozen=True):
-    """First text on WS /api/terminals/ID from the server: how many of the bytes that follow were
-    printed before; queries in them have been answered already."""
-
-    history: int
-
-
-class OutputAck(msgspec.Struct, frozen=True):
-    """Text on WS /api/terminals/ID: how many more bytes of output have been displayed."""
-
-    ack: int
-
-
 REST = (
-    *(
-        SavedFile,
-        OpenedTerminal,
-        CaptureFile,
-        Location,
-        DrawingProblem,
-        ErrorBody,
-        CommandReply,
-        CommandRefusal,
-    ),
-    *(
-        Elements,
-        Document,
-        DrawnNode,
-        DrawnLink,
-        DrawnLabel,
-        DrawnFrame,
-        DocumentPreferences,
-        DocumentChanges,
-        NodeSetting,
-        LivePort,
-        TerminalInfo,
-        SampleColumn,
-        WatchedSeries,
-        TracedPacket,
-        EventStep,
-        ListedPacket,
-        PacketPage,
-        PacketDetails,
-    ),
-    *(RecordInfo, CheckResult, LessonStep, LessonInfo, LessonPage, FileInfo, Folder),
-    *(BranchInfo, BranchReplay, ReplayCost, TranscriptChunk, RecordedTerminal),
-    *(ComparedColumn, Comparison, TerminalResize, OutputHistory, OutputAck),
+    SavedFile,
+    OpenedTerminal,
+    CaptureFile,
+    Location,
+    DrawingProblem,
+    ErrorBody,
+    CommandReply,
+    CommandRefusal,
+    Elements,
+    Document,
+    DrawnNode,
+    DrawnLink,
+    DrawnLabel,
+    DrawnFrame,
+    DocumentPreferences,
+    DocumentChanges,
+    NodeSetting,
+    LivePort,
+    TerminalInfo,
+    SampleColumn,
+    WatchedSeries,
+    TracedPacket,
+    EventStep,
+    ListedPacket,
+    PacketPage,
+    PacketDetails,
+    RecordInfo,
+    FileInfo,
+    Folder,
+    BranchInfo,
+    BranchReplay,
+    ReplayCost,
+    TranscriptChunk,
+    RecordedTerminal,
+    ComparedColumn,
+    Comparison,
+    TerminalResize,
+    OutputHistory,
+    OutputAck,
+    KeysAck,
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
-import time
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +13,8 @@ import msgspec
 
 from wanlab import Flows, Network, Ports, Queues, Record, Sampling
 from wanlab.errors import WanlabError
+from wanlab.json_text import decode_json
+from wanlab.shared_folder import SharedFolder
 
 from .folder import WorkingFolder
 from .protocol import ComparedColumn, Comparison, RecordInfo, RecordsPush
@@ -37,6 +39,9 @@ class _Index(msgspec.Struct):
     """The parts of a record's index that browsers show."""
 
     provenance: _Provenance = msgspec.field(default_factory=_Provenance)
+
+
+INDEX_DECODER = msgspec.json.Decoder(_Index)
 
 
 class Recorder:
@@ -80,30 +85,35 @@ class Records:
         return RecordsPush(records=tuple(self._infos()), recording=self.recording)
 
     def _infos(self) -> list[RecordInfo]:
-        folder = self._folder.path / FOLDER
+        folder = self._folder.shared.subfolder(FOLDER)
+        try:
+            entries = folder.entries()
+        except OSError:
+            return []
         return [
-            _info(record)
-            for record in (sorted(folder.iterdir()) if folder.is_dir() else ())
-            if (record / INDEX).is_file() and NAME.fullmatch(record.name)
+            _info(folder.subfolder(name), status)
+            for name, status in entries
+            if NAME.fullmatch(name) and folder.has_file(f"{name}/{INDEX}")
         ]
 
-    def _path(self, name: str) -> Path:
+    def _record(self, name: str) -> SharedFolder:
         if not NAME.fullmatch(name):
             raise WanlabError(
                 f'"{name}" cannot be the name of a record',
                 "begin with a letter or digit; then . _ - and spaces may follow, up to 61 characters",
             )
-        return self._folder.resolve(f"{FOLDER}/{name}")
+        return self._folder.shared.subfolder(f"{FOLDER}/{name}")
+
+    def _is_used(self, name: str) -> bool:
+        return self._record(name).parent.exists(name)
 
     def begin(self, name: str) -> str:
         """Return the name for a new record; without one, the first free "run-N"."""
         if self.recording is not None:
             raise WanlabError(f"the record {self.recording} is already being made", "stop it first")
         numbers = range(1, 10_000)
-        name = name.strip() or next(
-            free for n in numbers if not self._path(free := f"run-{n}").exists()
-        )
-        if self._path(name).exists():
+        name = name.strip() or next(free for n in numbers if not self._is_used(free := f"run-{n}"))
+        if self._is_used(name):
             raise WanlabError(f"a record named {name} already exists", "choose another name")
         return name
 
@@ -125,7 +135,7 @@ class Records:
 
         assert self.recording is not None
         name = self.recording
-        record.write(made, self._path(name))
+        record.write(made, self._record(name).path, working_folder=self._folder.path)
         return name
 
     def end(self) -> None:
@@ -135,17 +145,27 @@ class Records:
 
     def delete(self, name: str) -> None:
         """Delete a record."""
-        path = self._path(name)
-        if not (path / INDEX).is_file():
+        folder = self._record(name)
+        if not folder.has_file(INDEX):
             raise WanlabError(f"there is no record named {name}")
-        shutil.rmtree(path)
+        folder.parent.remove_tree(name)
         self._push(self.snapshot())
+
+    def _checked(self, name: str) -> Path:
+        """Return the path of a record. UnsafeFileError if a part of it is a link, or a FIFO."""
+        folder = self._record(name)
+        if not folder.has_folder():
+            raise WanlabError(f"there is no record named {name}")
+        for part, status in folder.walk():
+            if not stat.S_ISDIR(status.st_mode):
+                folder.check(part)
+        return folder.path
 
     def compare(self, names: tuple[str, ...]) -> Comparison:
         """Return the usual quantities of records, a panel each, with all curves of all records."""
         from wanlab import plot, record
 
-        runs = {name: record.read(self._path(name)) for name in dict.fromkeys(names)}
+        runs = {name: record.read(self._checked(name)) for name in dict.fromkeys(names)}
         if not runs:
             return Comparison({})
         panels: dict[str, tuple[ComparedColumn, ...]] = {}
@@ -168,18 +188,14 @@ class Records:
         return Comparison(panels)
 
 
-def _info(path: Path) -> RecordInfo:
+def _info(folder: SharedFolder, status: os.stat_result) -> RecordInfo:
     index = _Index()
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        index = msgspec.json.decode((path / INDEX).read_bytes(), type=_Index)
+    with contextlib.suppress(OSError, WanlabError):
+        index = decode_json(folder.read(INDEX), INDEX_DECODER)
     parameters = index.provenance.parameters
-    try:
-        made_at_s = path.stat().st_mtime
-    except OSError:
-        made_at_s = time.time()
     return RecordInfo(
-        path.name,
-        made_at_s,
+        folder.path.name,
+        status.st_mtime,
         float(parameters.seconds or 0),
         parameters.drawing,
     )

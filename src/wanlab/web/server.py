@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from wanlab.errors import WanlabError
+from wanlab.shared_folder import SharedFolder, file_error
 
 from . import commands
 from .app import STATIC, application
@@ -28,6 +29,8 @@ from .folder import WorkingFolder
 from .laboratory import Laboratory
 
 ADDRESS = "127.0.0.1"
+ADDRESS_FILE, PAGE_FILE = "address", "open.html"
+MAX_ADDRESS_BYTES = 1000
 DEFAULT_PORT = 8765
 MAX_PORTS_TRIED = 50
 MAX_MESSAGE_BYTES = 8 << 20
@@ -90,20 +93,21 @@ def _locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
 
 
 @contextlib.contextmanager
-def lock_folder(state_folder: Path) -> Iterator[TextIO]:
+def lock_folder(state_folder: SharedFolder) -> Iterator[BinaryIO]:
     """Keep a second server out of a working folder, where it would write the same drafts.
 
     The locked file holds the address of the first.
     """
-    with _open_address(state_folder / "address") as file:
-        Path(file.name).chmod(0o600)
+    with _reporting_failures(state_folder):
+        opened = state_folder.open_to_keep(ADDRESS_FILE)
+    with opened as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.seek(0)
-            where = file.read().strip() or "another program uses it"
+            where = file.read(MAX_ADDRESS_BYTES).decode(errors="replace").strip()
             raise WanlabError(
-                f"a laboratory is already open in {state_folder.parent}: {where}",
+                f"a laboratory is already open in {state_folder.parent.path}: "
+                f"{where or 'another program uses it'}",
                 "open that address, or choose another folder with --folder",
             ) from None
         file.truncate(0)
@@ -113,26 +117,19 @@ def lock_folder(state_folder: Path) -> Iterator[TextIO]:
             file.truncate(0)
 
 
-def write_address(file: TextIO, url: str) -> None:
+def write_address(file: BinaryIO, url: str, state_folder: SharedFolder) -> None:
     """Write this server's address for a second server to report."""
-    with _reporting_failures(file.name):
-        # Without the buffer of `file`: on a full disk every later use would fail again.
-        os.write(file.fileno(), f"{url}\n".encode())
-
-
-def _open_address(path: Path) -> TextIO:
-    with _reporting_failures(str(path)):
-        return path.open("a+", encoding="utf-8")
+    with _reporting_failures(state_folder):
+        os.pwrite(file.fileno(), f"{url}\n".encode(), 0)
 
 
 @contextlib.contextmanager
-def _reporting_failures(path: str) -> Iterator[None]:
+def _reporting_failures(state_folder: SharedFolder) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WanlabError(
-            f"cannot write {path}: {error.strerror}", "choose another folder with --folder"
-        ) from None
+        path, hint = state_folder.path / ADDRESS_FILE, "choose another folder with --folder"
+        raise file_error("write", path, error, hint) from None
 
 
 async def _serve(
@@ -151,7 +148,7 @@ async def _serve_locked(
     listening: socket.socket,
     laboratory: Laboratory,
     path: str | None,
-    address: TextIO,
+    address: BinaryIO,
     *,
     opens_browser: bool,
 ) -> None:
@@ -164,7 +161,7 @@ async def _serve_locked(
         application(laboratory, STATIC), own, tokens={token: cookie}, cookies={cookie}
     )
     server = SignallessServer(configuration(app, LimitedProtocol))
-    write_address(address, url)
+    write_address(address, url, laboratory.folder.state_folder)
     print(f"the laboratory is open: {url}\npress Ctrl-C to end it", flush=True)
     if opens_browser:
         open_in_browser(url, laboratory.folder.state_folder)
@@ -234,22 +231,20 @@ def signals_that_end(
             loop.remove_signal_handler(number)
 
 
-def open_in_browser(url: str, state_folder: Path) -> None:
+def open_in_browser(url: str, state_folder: SharedFolder) -> None:
     """Open the address in a browser meanwhile, through a page that only this user can read.
 
     All users of this computer can see the arguments of processes, so these must not contain the token.
     """
-    page = state_folder / "open.html"
-    asyncio.get_running_loop().run_in_executor(None, _open_through, page, url)
+    asyncio.get_running_loop().run_in_executor(None, _open_through, state_folder, url)
 
 
-def _open_through(page: Path, url: str) -> None:
+def _open_through(state_folder: SharedFolder, url: str) -> None:
     import webbrowser
 
     with contextlib.suppress(FileNotFoundError):
-        page.unlink()
-    number = os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        file.write(REDIRECT_PAGE.format(url=url))
-    if not webbrowser.open(page.as_uri()):
+        state_folder.remove(PAGE_FILE)
+    with state_folder.create(PAGE_FILE, 0o600) as file:
+        file.write(REDIRECT_PAGE.format(url=url).encode())
+    if not webbrowser.open((state_folder.path / PAGE_FILE).as_uri()):
         print("found no browser: open that address in one", file=sys.stderr)

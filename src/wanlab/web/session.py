@@ -182,7 +182,7 @@ class NetworkSession:
 
         def record(network: Network) -> bytes:
             self._notify_tick(network)
-            return network.session_content()
+            return network.session.content()
 
         return await self.in_network(record)
 
@@ -303,18 +303,18 @@ class NetworkSession:
 
         `records` describe these terminals, in the same order. Returns the network and its ports.
         """
-        network.end_replayed_measurements()
+        network.session.end_measurements()
         for terminal, record in zip(terminals, records, strict=True):
-            record.process = network.twin(record.process)
+            record.process = network.session.twin(record.process)
             terminal.go_on(worker, network, record)
         ports = self._connect_network(network)
-        network.deliver_open_requests()
+        network.session.deliver_open_requests()
         return network, ports
 
     def _leave(self, network: Network, branch: Branch) -> None:
         """Keep the recording of a network that ends."""
         branch.end_ns = network.now_ns
-        branch.keep_session(network.session_content())
+        branch.keep_session(network.session.content())
 
     def _collect(self, network: Network) -> None:
         """Tell browsers about changes: ended programs, busy terminals, ports."""
@@ -418,7 +418,7 @@ def _run_after_replay(
     network: Network, ports: LivePorts, down: tuple[str, ...]
 ) -> protocol.RunPush:
     """Return the state of the run of a replayed network; `down` are the links that are unplugged."""
-    difference = network.difference
+    difference = network.session.difference
     warnings = [f"the replay differs from the session: {difference}"] if difference else []
     return protocol.RunPush(
         phase="running",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wanlab import Network
+from wanlab.shared_folder import check_output
 
 from .model import ClockKind
 from .run_plan import RunPlan
@@ -17,8 +18,9 @@ class SessionFiles:
     Without a file, sessions are kept without one, for branches.
     """
 
-    def __init__(self, file: Path | None) -> None:
+    def __init__(self, file: Path | None, folder: Path) -> None:
         self._file = file
+        self._folder = folder
         self._runs = 0
 
     def target(self, clock: ClockKind) -> Path | bool:
@@ -27,7 +29,11 @@ class SessionFiles:
         file = self._file
         if file is None:
             return clock != "real"  # such a session could not be replayed
-        return file if self._runs == 1 else file.with_name(f"{file.stem}-{self._runs}{file.suffix}")
+        if self._runs > 1:
+            file = file.with_name(f"{file.stem}-{self._runs}{file.suffix}")
+        # The network may have a smaller folder; an earlier one could write here.
+        check_output(file, self._folder)
+        return file
 
     def recorded(self, plan: RunPlan) -> RunPlan:
         """Return the plan with a network that records its session."""
@@ -37,7 +43,7 @@ class SessionFiles:
 
         def make() -> Network:
             network = plan.make()
-            network.record_session(target)
+            network.session.record(target)
             return network
 
         return replace(plan, make=make)

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from wanlab.units import whole_number
+
 MININET = "mininet"
 ENVIRONMENT = {"WANLAB_MARKS": "1"}
 SHELL_ENVIRONMENT = {
@@ -106,7 +108,7 @@ class ShellMarks:
             return None
         if self.at_mininet and not command.at_mininet:
             command.opened_prompt = True
-        command.status = 0 if self.at_mininet else int(status or 0)
+        command.status = 0 if self.at_mininet else whole_number(status) or 0
         command.ended_ns = now_ns
         return command
 

@@ -49,6 +49,7 @@ class SlowMotion:
             if not worker.is_slow:
                 self._flights.end()
                 self._flights = None
+                self._in_loop(protocol.PacketsPush(is_over=True))
                 if self._steps is not None:
                     self._steps.end()
                     self._steps = None

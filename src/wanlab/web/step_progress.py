@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from wanlab.labs.outcome import text_figure
-from wanlab.labs.report import OPEN
 from wanlab.labs.shell import plain
 from wanlab.labs.unit import CLIENT, GUI, MININET, Step
 
@@ -32,29 +31,33 @@ class CommandSteps:
     """The steps of a unit that are done by typing."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = [
+        self.steps = [
             step for step in steps if step.where != (GUI,) and canvas_steps.can_be_done(step)
         ]
         self._done_lines: dict[int, set[tuple[str, str]]] = {}
         """The lines of each unfinished step that have been done, with their places."""
+        self._begun: dict[int, tuple[TypedCommand, int | None]] = {}
+        """Each running command and the step for which it has begun, by the command's id()."""
 
     def note_begun(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
         """Return the steps that are done when a command begins."""
-        step = self._step_for(place, command.line, done)
+        step = self.step_for(place, command.line, done)
+        self._begun[id(command)] = (command, None if step is None else step.n)
         if step is None or not step.waits_for_enter:
             return []
         return self._with_enter_steps([step.n], done)
 
     def note_running(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
         """Note that a command, such as a server, keeps running; return the steps that are done."""
-        step = self._step_for(place, command.line, done)
+        step = self._step_of(place, command, done)
         if step is None or not step.starts or not _says_all(step, command):
             return []
         return self._note_line_done(step, place, command.line, done)
 
     def note_ended(self, place: str, command: TypedCommand, done: Collection[int]) -> list[int]:
         """Note that a command has ended; return the steps that are done by this."""
-        step = self._step_for(place, command.line, done)
+        step = self._step_of(place, command, done)
+        self._begun.pop(id(command), None)
         finished = list(self._ended_servers(place, command.line, done))
         if step is None or not _succeeded(step, command):
             return finished
@@ -65,14 +68,25 @@ class CommandSteps:
     ) -> list[int]:
         """Note that a line of a step is done; return the steps that are done by this."""
         done_lines = self._done_lines.setdefault(step.n, set())
-        done_lines.add((place, _normalised(line)))
-        wanted = {(where, _normalised(text)) for where in step.where for text in step.commands}
+        done_lines.add((place, normalised(line)))
+        wanted = {(where, normalised(text)) for where in step.where for text in step.commands}
         if not wanted <= done_lines:
             return []
         del self._done_lines[step.n]
         return self._with_enter_steps([step.n], done)
 
-    def _step_for(self, place: str, line: str, done: Collection[int]) -> Step | None:
+    def _step_of(self, place: str, command: TypedCommand, done: Collection[int]) -> Step | None:
+        """Return the step that a command belongs to.
+
+        A server that has begun for one step, and still runs or ends, is not the server of a later one.
+        """
+        step = self.step_for(place, command.line, done)
+        begun = self._begun.get(id(command))
+        if step is None or (begun is not None and begun[1] != step.n):
+            return None
+        return step
+
+    def step_for(self, place: str, line: str, done: Collection[int]) -> Step | None:
         """Return the step that a line belongs to: the first that is not done.
 
         A repeated line belongs to a later step only if a step in between has been done.
@@ -86,9 +100,9 @@ class CommandSteps:
         return None
 
     def _steps_with_line(self, place: str, line: str) -> Iterator[Step]:
-        wanted = _normalised(line)
-        for step in self._steps:
-            if place in step.where and any(_normalised(text) == wanted for text in step.commands):
+        wanted = normalised(line)
+        for step in self.steps:
+            if place in step.where and any(normalised(text) == wanted for text in step.commands):
                 yield step
 
     def _ended_servers(self, place: str, line: str, done: Collection[int]) -> Iterator[int]:
@@ -98,7 +112,7 @@ class CommandSteps:
                 continue
             ending = (
                 step
-                for step in self._steps
+                for step in self.steps
                 if starting.starts in (step.stops, step.ends) and step.n not in done
             )
             if (step := next(ending, None)) is not None:
@@ -109,7 +123,7 @@ class CommandSteps:
         all_done = {*done, *numbers}
         return numbers + [
             step.n
-            for step in self._steps
+            for step in self.steps
             if step.enter and step.n not in all_done and all_done.issuperset(step.enter)
         ]
 
@@ -128,9 +142,9 @@ def _succeeded(step: Step, command: TypedCommand) -> bool:
 
 def _says_all(step: Step, command: TypedCommand) -> bool:
     output = plain(command.output.decode(errors="replace"))
-    return all(text_figure(text, output).status != OPEN for text in step.says)
+    return all(text_figure(text, output).in_band for text in step.says)
 
 
-def _normalised(line: str) -> str:
+def normalised(line: str) -> str:
     """Return a line without irrelevant parts such as `sudo`: in a machine everybody is root."""
     return " ".join(line.split()).removeprefix("sudo ")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wanlab.labs.unit import Unit
+from wanlab.labs.unit import Step, Unit
 
 from . import commands
 from .canvas_progress import CanvasAction, CanvasSteps
+from .lesson_protocol import StepHint
 from .lessons import Lessons
+from .mistakes import Attempt, hint_for
 from .model import Document
 from .protocol import SavedFile
 from .session import NetworkSession
@@ -43,6 +45,8 @@ class StepWatch:
             steps = unit.steps if unit is not None else ()
             self._commands, self._canvas = CommandSteps(steps), CanvasSteps(steps)
             self._running.clear()
+            self._lessons.show_hint(None)
+            self._lessons.show_running(())
         return unit is not None
 
     def _mark(self, steps: list[int]) -> None:
@@ -67,7 +71,21 @@ class StepWatch:
             self._mark(self._commands.note_begun(place, command, self._done))
         else:
             self._running.pop(terminal.name, None)
-            self._mark(self._commands.note_ended(place, command, self._done))
+            done = self._commands.note_ended(place, command, self._done)
+            self._mark(done)
+            attempt, steps = Attempt(place, command), self._commands.steps
+            self._lessons.show_hint(None if done else hint_for(attempt, steps, self._done))
+        self._show_running()
+
+    def _show_running(self) -> None:
+        running = (
+            self._step_of(terminal, command) for terminal, command, _ in self._running.values()
+        )
+        self._lessons.show_running(step.n for step in running if step is not None)
+
+    def _step_of(self, terminal: Terminal, command: TypedCommand) -> Step | None:
+        """Return the step that a running command belongs to, unless it is done."""
+        return self._commands.step_for(place_of(terminal, command), command.line, self._done)
 
     def check_running(self) -> None:
         """Mark the steps whose programs are still running."""
@@ -77,9 +95,17 @@ class StepWatch:
         for name, (terminal, command, began_ns) in list(self._running.items()):
             if terminal.status is not None:
                 del self._running[name]
+                self._show_running()
             elif now_ns - began_ns >= SERVES_AFTER_NS:
                 place = place_of(terminal, command)
                 self._mark(self._commands.note_running(place, command, self._done))
+                self._check_long_enough(terminal, command, now_ns - began_ns)
+
+    def _check_long_enough(self, terminal: Terminal, command: TypedCommand, ran_ns: int) -> None:
+        """Remind of Ctrl-C once a command has run as long as its step says."""
+        step = self._step_of(terminal, command)
+        if step is not None and step.for_ns is not None and ran_ns >= step.for_ns:
+            self._lessons.show_hint(StepHint(step.n, "it has run long enough: press Ctrl-C"))
 
     # -- the canvas -------------------------------------------------------------------------------
 
@@ -102,6 +128,10 @@ class StepWatch:
                 return [CanvasAction("open", path)]
             case commands.StopCommand():
                 return [CanvasAction("stop")]
+            case commands.LessonCommand(action="start" | "start_at") if self._lessons.unit:
+                unit = self._lessons.unit
+                opened = (CanvasAction("open", name) for name in (unit.file, *unit.aliases))
+                return [CanvasAction("new"), *opened]
             case commands.OpenTerminalCommand(node=node, command=None):
                 return [CanvasAction("terminal", self._name_of(node))]
         return []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from uuid import uuid4
 
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from wanlab.errors import WanlabError
+from wanlab.errors import InputError, WanlabError
+from wanlab.json_text import decode_json
 
 from .laboratory import Laboratory
-from .protocol import OutputAck, OutputHistory, TerminalResize
+from .terminal_protocol import KeysAck, OutputAck, OutputHistory, TerminalResize
 from .terminals import Terminal, Viewer
 
 CHUNK_BYTES = 64 << 10
@@ -33,38 +35,46 @@ async def terminal_socket(socket: WebSocket) -> None:
         await socket.close(NOT_FOUND, reason)
         return
     viewer = terminal.add_viewer()
-    sender = asyncio.create_task(_send_output(socket, viewer))
+    keys_from = terminal.key_streams.connect(socket.query_params.get("page") or uuid4().hex)
+    history = OutputHistory(viewer.history_bytes, keys_from.received_bytes)
+    sender = asyncio.create_task(_send_output(socket, viewer, history))
     try:
         while True:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
                 break
             keys, text = message.get("bytes"), message.get("text")
-            if keys is not None:
+            if keys is not None and keys_from.receive(keys):
                 laboratory.session.terminals.send_keys(terminal, keys[:MAX_KEYS_BYTES])
+                await _send(socket, KeysAck(keys_from.received_bytes))
             elif text is not None:
                 _receive_text(laboratory, terminal, viewer, text)
     except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
         pass  # the browser, or the server, ends the connection
     finally:
+        keys_from.end()
         terminal.remove_viewer(viewer)
         sender.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await sender
 
 
-async def _send_output(socket: WebSocket, viewer: Viewer) -> None:
+async def _send(socket: WebSocket, message: OutputHistory | KeysAck) -> None:
+    await socket.send_text(msgspec.json.encode(message).decode())
+
+
+async def _send_output(socket: WebSocket, viewer: Viewer, history: OutputHistory) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
-        await socket.send_text(msgspec.json.encode(OutputHistory(viewer.history_bytes)).decode())
+        await _send(socket, history)
         while data := await viewer.next_output(CHUNK_BYTES):
             await socket.send_bytes(data)
         await socket.close(TRY_AGAIN_LATER if viewer.is_behind else GONE)
 
 
 def _receive_text(laboratory: Laboratory, terminal: Terminal, viewer: Viewer, text: str) -> None:
-    with contextlib.suppress(msgspec.MsgspecError):
-        terminal.acknowledge(viewer, ACK.decode(text).ack)
+    with contextlib.suppress(InputError):
+        terminal.acknowledge(viewer, decode_json(text, ACK).ack)
         return
-    with contextlib.suppress(msgspec.MsgspecError):
-        rows, columns = RESIZE.decode(text).resize
+    with contextlib.suppress(InputError):
+        rows, columns = decode_json(text, RESIZE).resize
         laboratory.session.terminals.resize(terminal, rows, columns)

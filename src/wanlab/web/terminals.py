@@ -17,6 +17,7 @@ from wanlab import Network, Process
 from wanlab.errors import WanlabError, did_you_mean
 
 from . import protocol
+from .key_streams import KeyStreams
 from .shell_marks import ShellMarks, TypedCommand
 from .transcripts import TerminalRecord
 from .worker import NetworkWorker
@@ -77,6 +78,7 @@ class Terminal:
         self.status: int | None = None
         self.is_busy = False
         self.marks = ShellMarks()
+        self.key_streams = KeyStreams()
         self.record: TerminalRecord | None = None
         """The record of its output, once its program has started."""
         self.on_command: Callable[[Terminal, TypedCommand], None] = lambda terminal, command: None

@@ -5,20 +5,24 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+
+from wanlab.topology import CONDITION_WORDS, QUEUES, SETTINGS
 
 from . import (
     commands,
     gallery_protocol,
     import_protocol,
+    lesson_protocol,
     model,
     protocol,
     queue_charts,
     session_events,
 )
 from .classroom.page_state import PAGE_STATE
+from .option_names import NAMES
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
@@ -59,6 +63,7 @@ def _lines() -> Iterator[str]:
         yield f"export type {name} = {_union(get_args(alias))};"
     others = (
         *protocol.REST,
+        *lesson_protocol.REST,
         session_events.SessionEvent,
         *import_protocol.REST,
         *gallery_protocol.REST,
@@ -71,6 +76,33 @@ def _lines() -> Iterator[str]:
         yield ""
         yield f"export type {name} ="
         yield "\n".join(f"  | {kind.__name__}" for kind in kinds) + ";"
+    yield ""
+    yield from _settings()
+
+
+def _settings() -> Iterator[str]:
+    """Yield the names of options, and the fields of the form for links."""
+    yield "/** Names of options in the undo menu, where they are not their words. */"
+    yield "export const OPTION_NAMES: Readonly<Record<string, string>> = {"
+    yield from (f'  {word}: "{name}",' for word, name in sorted(NAMES.items()))
+    yield "};\n"
+    yield "/** Options that are conditions of a direction; all others belong to a port. */"
+    yield "export const CONDITIONS: readonly string[] = ["
+    yield from (f'  "{word}",' for word in CONDITION_WORDS)
+    yield "];\n"
+    yield "/** The settings that the form of a link has fields for; some vary in schedules. */"
+    yield "export const LINK_SETTINGS = ["
+    for word, it in SETTINGS.items():
+        if it.label:
+            varies = str(it.varies).lower()
+            yield (
+                f'  {{ word: "{word}", label: "{it.label}", kind: "{it.kind.name}", varies: {varies} }},'
+            )
+    yield "] as const;\n"
+    yield "/** The queues that the default kernel has, and their labels. */"
+    yield "export const QUEUES = ["
+    yield from (f'  ["{kind}", "{it.label}"],' for kind, it in QUEUES.items() if it.since is None)
+    yield "] as const;"
     yield ""
 
 
@@ -94,6 +126,8 @@ def _type(hint: object) -> str:
     if isinstance(hint, type) and hint in SIMPLE:
         return SIMPLE[hint]
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _type(arguments[0])
     if origin is Literal:
         return ALIASES.get(hint) or _union(arguments)
     if origin in (Union, types.UnionType):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import msgspec
 
+from wanlab.errors import WanlabError
+from wanlab.json_text import decode_json
 from wanlab.labs import grade
 from wanlab.labs.unit import Unit
+from wanlab.shared_folder import SharedFolder
 
-from .folder import write_atomically
-from .protocol import CheckResult
+from .lesson_protocol import CheckResult
 
 
 class UnitProgress(msgspec.Struct):
@@ -26,13 +28,18 @@ class UnitProgress(msgspec.Struct):
     handed_in_s: float | None = None
 
 
+PROGRESS = msgspec.json.Decoder(dict[str, UnitProgress])
+
+
 class ProgressFile:
     """Progress in all units. `changed` is called after each change, which is in the file then."""
 
-    def __init__(self, path: Path, changed: Callable[[], None]) -> None:
-        self._path = path
+    def __init__(self, folder: SharedFolder, name: str, changed: Callable[[], None]) -> None:
+        self._folder, self._name = folder, name
         self._changed = changed
-        self._units = _read(path)
+        self._units = _read(folder, name)
+        self.done_s = 0.0
+        """When a step was last done, in seconds since the epoch."""
 
     def of(self, unit: Unit) -> UnitProgress:
         """Return the progress in a unit. Only this class changes it."""
@@ -41,11 +48,13 @@ class ProgressFile:
     def mark_step(self, unit: Unit, step: int, *, is_done: bool) -> None:
         """Mark a step as done, or as not done."""
         steps = {*self.of(unit).steps}
+        self.done_s = time.time()
         self._change(unit).steps = sorted(steps | {step} if is_done else steps - {step})
         self._save()
 
     def mark_done(self, unit: Unit, steps: Iterable[int]) -> None:
         """Mark steps as done."""
+        self.done_s = time.time()
         self._change(unit).steps = sorted({*self.of(unit).steps, *steps})
         self._save()
 
@@ -74,14 +83,14 @@ class ProgressFile:
 
     def _save(self) -> None:
         with contextlib.suppress(OSError):
-            write_atomically(self._path, msgspec.json.encode(self._units))
+            self._folder.write(self._name, msgspec.json.encode(self._units), syncs=True)
         self._changed()
 
 
-def _read(path: Path) -> dict[str, UnitProgress]:
+def _read(folder: SharedFolder, name: str) -> dict[str, UnitProgress]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, UnitProgress])
-    except (OSError, msgspec.MsgspecError):
+        return decode_json(folder.read(name), PROGRESS)
+    except (OSError, WanlabError):
         return {}
 
 
@@ -94,4 +103,5 @@ def _check_result(mark: grade.Mark) -> CheckResult:
         report["value_text"],
         report["band"],
         report["hint"] or report["reason"],
+        report["passed"],
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable
+from pathlib import Path
 
 from wanlab.errors import WanlabError
-from wanlab.labs import unit_process
+from wanlab.jobs.job import Job
+from wanlab.jobs.worker import JobProgram
+from wanlab.labs.series import SeededUnit, load_units, unit_job
 from wanlab.labs.unit import Unit
 
+from .background_job import BackgroundJob
 from .folder import WorkingFolder
 from .protocol import MessagePush
 from .push import Push
@@ -17,7 +19,6 @@ from .running_tasks import RunningTasks
 from .unit_progress import ProgressFile
 
 RESULTS = "results"
-LINES_KEPT = 20
 MAX_STEP_LENGTH = 200
 
 
@@ -35,12 +36,12 @@ class UnitReports:
         self._progress = progress
         self._push = push
         self._changed = changed
-        self._process: asyncio.subprocess.Process | None = None
+        self._job: BackgroundJob | None = None
         self._tasks = RunningTasks()
         self.unit: Unit | None = None
         """The unit whose report is being made."""
         self.step = ""
-        """The step that the process performs."""
+        """The step that is being performed."""
 
     async def start(self, unit: Unit) -> None:
         """Begin to make the report of a unit, which takes minutes and can be cancelled."""
@@ -50,45 +51,34 @@ class UnitReports:
                 "wait until it is ready, or cancel it",
             )
         self.unit, self.step = unit, ""
-        results = self._folder.path / RESULTS
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *unit_process.command(
-                    unit.name, "--seed", str(unit.seed), "--results", str(results)
-                ),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                preexec_fn=unit_process.end_with_parent,
-            )
-        except BaseException:
-            self.unit = None
-            raise
+        self._job = BackgroundJob(JobProgram(load_units))
         self._changed()
-        self._tasks.start(self._follow(unit, self._process))
+        self._tasks.start(self._make(unit, self._job))
 
     def cancel(self) -> None:
         """Stop making a report."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+        if self._job is not None:
+            self._job.cancel()
 
-    async def _follow(self, unit: Unit, process: asyncio.subprocess.Process) -> None:
+    async def _make(self, unit: Unit, job: BackgroundJob) -> None:
         """Show the steps while they are performed, and say how it ended."""
-        assert process.stdout is not None
-        output: list[str] = []
-        async for line in process.stdout:
-            output = [*output[-LINES_KEPT:], line.decode(errors="replace").rstrip()]
-            self.step = output[-1][:MAX_STEP_LENGTH]
-            self._changed()
-        status = await process.wait()
-        self._process, self.unit = None, None
-        page = self._folder.path / RESULTS / unit.run_name(unit.seed) / "report.html"
-        if page.is_file() and status in (0, 1):
-            self._progress.keep_report(unit, self._folder.path_of(page))
+
+        def job_in(folder: Path) -> Job:
+            task = SeededUnit(unit.name, unit.seed, unit.heading)
+            return unit_job(task, "virtual", Path(RESULTS), folder, self._folder.path)
+
+        failed = await job.perform(job_in, self._show)
+        self._job, self.unit = None, None
+        page = f"{RESULTS}/{unit.run_name(unit.seed)}/report.html"
+        if failed == "" and self._folder.shared.has_file(page):
+            self._progress.keep_report(unit, page)
             self._push(MessagePush(level="info", what=f"the report of {unit.heading} is ready"))
             return
         self._changed()
-        if status >= 0:  # otherwise it was cancelled
+        if failed is not None:  # otherwise it was cancelled
             what = f"the report of {unit.heading} could not be made"
-            self._push(MessagePush(level="error", what=what, hint="\n".join(output[-5:])))
+            self._push(MessagePush(level="error", what=what, hint=failed))
+
+    def _show(self, step: str) -> None:
+        self.step = step[:MAX_STEP_LENGTH]
+        self._changed()

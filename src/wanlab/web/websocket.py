@@ -9,6 +9,9 @@ from typing import Union
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from wanlab.errors import InputError
+from wanlab.json_text import decode_json
+
 from . import commands, protocol
 from .broadcast import Browser
 from .laboratory import Laboratory
@@ -22,6 +25,9 @@ TRY_AGAIN_LATER = 1013
 
 class _Id(msgspec.Struct):
     id: int = 0
+
+
+ID = msgspec.json.Decoder(_Id)
 
 
 async def live_socket(socket: WebSocket) -> None:
@@ -38,7 +44,7 @@ async def live_socket(socket: WebSocket) -> None:
             if message["type"] == "websocket.disconnect":
                 break
             text = message.get("text") or message.get("bytes") or ""
-            tasks.start(_perform(laboratory, browser, text))
+            tasks.start(perform_message(laboratory, browser, text))
     except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
         pass  # the browser, or the server, ends the connection
     finally:
@@ -56,10 +62,11 @@ async def _send_messages(socket: WebSocket, browser: Browser) -> None:
         await socket.close(TRY_AGAIN_LATER)
 
 
-async def _perform(laboratory: Laboratory, browser: Browser, text: str | bytes) -> None:
+async def perform_message(laboratory: Laboratory, browser: Browser, text: str | bytes) -> None:
+    """Carry out the command in a message, and send the reply."""
     try:
-        command = DECODER.decode(text)
-    except msgspec.MsgspecError as error:
+        command = decode_json(text, DECODER)
+    except InputError as error:
         body = protocol.ErrorBody(f"not a command: {error}")
         browser.send(protocol.CommandRefusal(_id_of(text), body))
         return
@@ -67,7 +74,8 @@ async def _perform(laboratory: Laboratory, browser: Browser, text: str | bytes) 
 
 
 def _id_of(text: str | bytes) -> int:
+    """Return the id of a command that is refused, if it can be read."""
     try:
-        return msgspec.json.decode(text, type=_Id).id
-    except msgspec.MsgspecError:
+        return decode_json(text, ID).id
+    except InputError:
         return 0

@@ -1,7 +1,14 @@
 #!/bin/sh
-# Builds this topology by hand, as wanlab does. Run it as root in a separate network namespace, for
-# example with: wanlab exec -- sh THIS_FILE
+# Builds this topology by hand, as wanlab does. It changes settings of the kernel and files below
+# /etc, so it runs in a machine of wanlab only: wanlab exec -- sh THIS_FILE
 set -e
+case $(uname -r) in
+*-wanlab*) ;;
+*)
+  echo "$0 would replace files below /etc; run: wanlab exec -- sh $0" >&2
+  exit 1
+  ;;
+esac
 
 # net.core.netdev_max_backlog = 1000000 in root
 sysctl -qw net.core.netdev_max_backlog=1000000

@@ -47,7 +47,13 @@ function CurveChoice({ id, choice, shown }: CurveChoiceProps) {
   const more = flows === null ? "" : flows.length === 1 ? ", 1 flow" : `, ${flows.length} flows`;
   return (
     <>
-      <button type="button" className="icon-button" aria-expanded={isOpen} title="Choose ports and flows" onClick={() => setIsOpen(!isOpen)}>
+      <button
+        type="button"
+        className="icon-button"
+        aria-expanded={isOpen}
+        title="Choose ports and flows"
+        onClick={() => setIsOpen(!isOpen)}
+      >
         {summary}
         {more} ▾
       </button>
@@ -73,11 +79,18 @@ function CurveChoice({ id, choice, shown }: CurveChoiceProps) {
 
 function PortList({ id, ports, shown }: { id: string; ports: readonly string[] | null; shown: readonly string[] }) {
   const all = useRunning((state) => state.run.ports);
-  const names = useMemo(() => all.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true })), [all]);
+  const names = useMemo(
+    () => all.map(({ name }) => name).sort((a, b) => a.localeCompare(b, "en", { numeric: true })),
+    [all],
+  );
   return (
     <fieldset>
       <legend>Ports</legend>
-      <Check title="follow the selection" isOn={ports === null} onChange={(isOn) => changeChart(id, { ports: isOn ? null : [...shown] })} />
+      <Check
+        title="follow the selection"
+        isOn={ports === null}
+        onChange={(isOn) => changeChart(id, { ports: isOn ? null : [...shown] })}
+      />
       {names.map((name) => (
         <Check
           key={name}
@@ -101,7 +114,11 @@ function FlowList({ id, flows }: { id: string; flows: readonly string[] | null }
   return (
     <fieldset>
       <legend>Flows</legend>
-      <Check title="all flows through these ports" isOn={flows === null} onChange={(isOn) => changeChart(id, { flows: isOn ? null : [] })} />
+      <Check
+        title="all flows through these ports"
+        isOn={flows === null}
+        onChange={(isOn) => changeChart(id, { flows: isOn ? null : [] })}
+      />
       {known.map((flow, index) => (
         <Check
           key={flow}

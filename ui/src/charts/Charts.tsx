@@ -52,27 +52,48 @@ function ChartTools() {
   const ports = usePortsOf(fixed);
   return (
     <div className="chart-tools" role="toolbar" aria-label="Charts">
-      <Quantities kinds={showsRecords ? [] : kinds} isDisabled={showsRecords} onChange={(chosen) => useCharts.setState({ kinds: chosen })} />
+      <Quantities
+        kinds={showsRecords ? [] : kinds}
+        isDisabled={showsRecords}
+        onChange={(chosen) => useCharts.setState({ kinds: chosen })}
+      />
       {!showsRecords && (
         <>
           <button
             type="button"
             className="icon-button"
             aria-pressed={fixed !== null}
-            title={fixed === null ? `The charts follow the selection (now ${names}). Click to keep these ports` : "The charts keep these ports. Click to follow the selection on the canvas"}
+            title={
+              fixed === null
+                ? `The charts follow the selection (now ${names}). Click to keep these ports`
+                : "The charts keep these ports. Click to follow the selection on the canvas"
+            }
             onClick={() => useCharts.setState({ fixed: fixed === null ? ports.map((port) => port.name) : null })}
           >
             {fixed === null ? names : `${fixed.length} fixed ${fixed.length === 1 ? "port" : "ports"}`}
           </button>
           <TimeRange />
-          <button type="button" className="icon-button" aria-pressed={isPaused} title={isPaused ? "Draw new samples again" : "Stop drawing new samples; the network and the sampling continue"} onClick={() => useCharts.setState({ isPaused: !isPaused })}>
+          <button
+            type="button"
+            className="icon-button"
+            aria-pressed={isPaused}
+            title={
+              isPaused ? "Draw new samples again" : "Stop drawing new samples; the network and the sampling continue"
+            }
+            onClick={() => useCharts.setState({ isPaused: !isPaused })}
+          >
             {isPaused ? "Unfreeze" : "Freeze"}
           </button>
         </>
       )}
       <RecordTool />
       <CaptureTool />
-      <button type="button" className="icon-button bar-end" aria-pressed={showsRecords} onClick={() => useCharts.setState({ showsRecords: !showsRecords })}>
+      <button
+        type="button"
+        className="icon-button bar-end"
+        aria-pressed={showsRecords}
+        onClick={() => useCharts.setState({ showsRecords: !showsRecords })}
+      >
         {showsRecords ? "Live charts" : "Records"}
       </button>
     </div>
@@ -86,7 +107,13 @@ export function Quantities({ kinds, isDisabled = false, onChange }: QuantitiesPr
   return (
     <div className="choice-row" role="group" aria-label="Quantities">
       {KINDS.map((kind) => (
-        <button key={kind} type="button" aria-pressed={kinds.includes(kind)} disabled={isDisabled} onClick={() => toggle(kind)}>
+        <button
+          key={kind}
+          type="button"
+          aria-pressed={kinds.includes(kind)}
+          disabled={isDisabled}
+          onClick={() => toggle(kind)}
+        >
           {TITLES[kind]}
         </button>
       ))}
@@ -192,7 +219,14 @@ export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: P
   return (
     <div className="chart-panels" data-count={isStacked ? 1 : kinds.length}>
       {kinds.map((kind) => (
-        <LivePanel key={kind} kind={kind} series={series} ids={ids} flows={flows} {...(isStacked ? {} : { onPane: () => toPane(kind) })} />
+        <LivePanel
+          key={kind}
+          kind={kind}
+          series={series}
+          ids={ids}
+          flows={flows}
+          {...(isStacked ? {} : { onPane: () => toPane(kind) })}
+        />
       ))}
     </div>
   );

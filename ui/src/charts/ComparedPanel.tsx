@@ -32,7 +32,12 @@ export function ComparedPanel({ title, columns }: Props) {
   }, [title, columns, data, names, theme]);
 
   return (
-    <PanelFrame title={title} name={title.toLowerCase().replace(/\W+/g, "-")} csv={() => csv(names, data)} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
+    <PanelFrame
+      title={title}
+      name={title.toLowerCase().replace(/\W+/g, "-")}
+      csv={() => csv(names, data)}
+      figure={() => plot.current?.figure() ?? null}
+    >
       <div className="plot" ref={container} role="group" aria-label={`Chart: ${title}`} />
     </PanelFrame>
   );

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import type { WatchedSeries, SeriesKind } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
-import { useBranches } from "../stores/branches";
+import { branchInView, showInstant, useBranches } from "../stores/branches";
 import { onSamples, type Curve, type Tables } from "../stores/samples";
 import { isDark, useView } from "../stores/view";
 import { isOfFlows } from "./chosen";
@@ -11,7 +11,7 @@ import { endsOf, flowTitles, passes } from "./paths";
 import { look, Plot, type CurveLook } from "./Plot";
 import { TITLES, UNITS, useCharts } from "./state";
 import { chartView, type ChartView } from "./view";
-import { csv, rowsBetween, sideBySide, type Data } from "./window";
+import { csv, rowsBetween, sideBySide, spanOf, type Data } from "./window";
 
 const DRAW_MS = 100;
 /** How many of the last samples decide which window is the largest. */
@@ -41,7 +41,17 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
 
   useEffect(() => {
     if (container.current === null) return;
-    const chart = new Plot(container.current, TITLES[kind], UNITS[kind], (isZoomed) => useCharts.setState({ isZoomed }));
+    const chart = new Plot(
+      container.current,
+      TITLES[kind],
+      UNITS[kind],
+      (isZoomed) => useCharts.setState({ isZoomed }),
+      isOfFlows(kind) ? "No TCP flow passes here." : "No samples yet.",
+      (at_s) => {
+        const branch = branchInView(useBranches.getState());
+        if (branch !== null) showInstant(branch, at_s * 1e9);
+      },
+    );
     plot.current = chart;
     let drawnAt = 0;
     let frame = 0;
@@ -52,7 +62,12 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
         drawnAt = now;
         const { seconds, isZoomed } = useCharts.getState();
         const view = chartView();
-        const span = spanOf(view, isZoomed ? null : seconds);
+        const span = spanOf(
+          timesOf(view.tables),
+          timesOf(view.compared?.tables),
+          view.until_s,
+          isZoomed ? null : seconds,
+        );
         const { looks, unit, data } = drawn(kind, series, ids, flows, view, span);
         chart.show(looks, unit, data, isZoomed ? null : span);
       }
@@ -80,10 +95,19 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
 
   const all = () => {
     const { looks, unit, data } = drawn(kind, series, ids, flows, chartView(), ALL);
-    return csv(looks.map(({ name }) => `${name} [${unit}]`), data);
+    return csv(
+      looks.map(({ name }) => `${name} [${unit}]`),
+      data,
+    );
   };
   return (
-    <PanelFrame title={TITLES[kind]} name={kind} {...(onPane ? { onPane } : {})} csv={all} png={() => plot.current?.picturePng() ?? Promise.resolve(null)}>
+    <PanelFrame
+      title={TITLES[kind]}
+      name={kind}
+      {...(onPane ? { onPane } : {})}
+      csv={all}
+      figure={() => plot.current?.figure() ?? null}
+    >
       <div className="plot" ref={container} role="group" aria-label={`Chart: ${TITLES[kind]}`} />
     </PanelFrame>
   );
@@ -104,7 +128,12 @@ function drawn(
   const end_s = Math.min(to_s, until_s);
   const curves = curvesOf(kind, tables, series, ids, flows);
   const looks = looksOf(curves);
-  const rows = rowsBetween(tables[kind].times_s, curves.map(({ values }) => values), from_s, end_s);
+  const rows = rowsBetween(
+    tables[kind].times_s,
+    curves.map(({ values }) => values),
+    from_s,
+    end_s,
+  );
   const unit = curves[0]?.unit ?? UNITS[kind];
   if (compared === null) return { looks, unit, data: rows };
   const others = curvesOf(kind, compared.tables, series, ids, flows);
@@ -115,8 +144,17 @@ function drawn(
     name: `${compared.name}: ${one.name}`,
     dash: DASH,
   }));
-  const otherRows = rowsBetween(compared.tables[kind].times_s, others.map(({ values }) => values), from_s, end_s);
-  return { looks: [...looks, ...otherLooks], unit: curves.length > 0 ? unit : (others[0]?.unit ?? unit), data: sideBySide(rows, otherRows) };
+  const otherRows = rowsBetween(
+    compared.tables[kind].times_s,
+    others.map(({ values }) => values),
+    from_s,
+    end_s,
+  );
+  return {
+    looks: [...looks, ...otherLooks],
+    unit: curves.length > 0 ? unit : (others[0]?.unit ?? unit),
+    data: sideBySide(rows, otherRows),
+  };
 }
 
 /** The curves of the watched series; the table also has series that were watched earlier. */
@@ -144,24 +182,29 @@ function flowsThrough(kind: SeriesKind, tables: Tables, ids: ReadonlySet<string>
     const ends = endsOf(curve.flow, ports);
     return ends !== null && passes(ends, ids, ports);
   });
-  const largest = (curve: Curve) => Math.max(0, ...(tables.cwnd.columns.get(curve.key)?.values.slice(-WINDOW_ROWS) ?? []).map(Number));
+  const largest = (curve: Curve) =>
+    Math.max(0, ...(tables.cwnd.columns.get(curve.key)?.values.slice(-WINDOW_ROWS) ?? []).map(Number));
   const sizes = new Map(curves.map((curve) => [curve, largest(curve)]));
   return curves.sort((a, b) => sizes.get(b)! - sizes.get(a)! || a.key.localeCompare(b.key, "en", { numeric: true }));
 }
 
-/** The time range, the same in all panels, so that their time axes line up. */
-function spanOf({ tables, until_s, compared }: ChartView, seconds: number | null): [number, number] {
-  const all = [tables, ...(compared === null ? [] : [compared.tables])].flatMap((one) => Object.values(one)).map((table) => table.times_s);
-  const last = Math.min(until_s, Math.max(...all.map((times_s) => times_s.at(-1) ?? 0), 0));
-  const first = Math.min(...all.map((times_s) => times_s[0] ?? Infinity), last);
-  const from = seconds === null ? first : Math.max(first, last - seconds);
-  return [from, last > from ? last : from + 1];
+function timesOf(tables: Tables | undefined): (readonly number[])[] {
+  return tables === undefined ? [] : Object.values(tables).map((table) => table.times_s);
 }
 
 function looksOf(curves: readonly Curve[]): (CurveLook & { name: string })[] {
   const dark = isDark(useView.getState().theme);
   const { ports } = useRunning.getState().run;
   const { nodes } = useDocument.getState();
-  const flows = flowTitles(curves.map(({ flow }) => flow), ports, (node) => nodes[node]?.name ?? node);
-  return curves.map(({ key, port, flow }, index) => ({ key, name: key, title: flow ? flows[index]! : port, ...look(index, dark) }));
+  const flows = flowTitles(
+    curves.map(({ flow }) => flow),
+    ports,
+    (node) => nodes[node]?.name ?? node,
+  );
+  return curves.map(({ key, port, flow }, index) => ({
+    key,
+    name: key,
+    title: flow ? flows[index]! : port,
+    ...look(index, dark),
+  }));
 }

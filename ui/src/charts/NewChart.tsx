@@ -10,10 +10,20 @@ export function NewChart() {
   const open = () => {
     const { ids } = useSelection.getState();
     const isChosen = ports.some(({ link, node }) => ids.has(link) || ids.has(node));
-    openChart({ kinds: ["throughput", "queue"], ports: isChosen ? portsOf(ids, ports).map(({ name }) => name) : null, flows: null });
+    openChart({
+      kinds: ["throughput", "queue"],
+      ports: isChosen ? portsOf(ids, ports).map(({ name }) => name) : null,
+      flows: null,
+    });
   };
   return (
-    <button type="button" className="icon-button" disabled={!isRunning} title="Open a chart of the selection beside the terminals" onClick={open}>
+    <button
+      type="button"
+      className="icon-button"
+      disabled={!isRunning}
+      title="Open a chart of the selection beside the terminals"
+      onClick={open}
+    >
       + Chart
     </button>
   );

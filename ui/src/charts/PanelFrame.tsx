@@ -1,38 +1,69 @@
 import type { ReactNode } from "react";
+import { Icon } from "../editor/icons";
 import { saveToDisk } from "../files/disk";
+import { popUp, type MenuEntry } from "../layout/Menu";
+import { showError } from "../connection";
 import { toast } from "../stores/toasts";
+import { pngOf, svgOf, type Figure } from "./figure";
+import { pdfOf } from "./pdf";
 
 interface Props {
   title: string;
   /** The stem of downloaded files. */
   name: string;
   csv: () => string;
-  png: () => Promise<Blob | null>;
+  /** What is drawn; null if there is nothing. */
+  figure: () => Figure | null;
   onPane?: () => void;
   children: ReactNode;
 }
 
 /** A chart with its title and its downloads. */
-export function PanelFrame({ title, name, csv, png, onPane, children }: Props) {
-  const takePng = async () => {
-    const blob = await png();
-    if (blob) saveToDisk(blob, `${name}.png`);
-    else toast("warning", "this chart has no data yet");
+export function PanelFrame({ title, name, csv, figure, onPane, children }: Props) {
+  const save = async (suffix: string, write: (drawn: Figure) => Promise<Blob | null> | Blob) => {
+    const drawn = figure();
+    if (drawn === null) return toast("warning", "this chart has no data yet");
+    try {
+      const blob = await write(drawn);
+      if (blob !== null) saveToDisk(blob, `${name}.${suffix}`);
+    } catch (error) {
+      showError(error);
+    }
   };
+  const entries = (): readonly MenuEntry[] => [
+    { title: "Picture (SVG)", run: () => void save("svg", (one) => new Blob([svgOf(one)], { type: "image/svg+xml" })) },
+    { title: "Picture (PDF)", run: () => void save("pdf", pdfOf) },
+    { title: "Picture (PNG)", run: () => void save("png", pngOf) },
+    "line",
+    { title: "Numbers (CSV)", run: () => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`) },
+  ];
   return (
     <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
         {onPane && (
-          <button type="button" className="icon-button" title={`Show ${title} in a pane beside the terminals`} onClick={onPane}>
-            Open in a pane
+          <button
+            type="button"
+            className="icon-button"
+            aria-label="Open in a pane"
+            title={`Show ${title} in a pane beside the terminals`}
+            onClick={onPane}
+          >
+            <Icon name="splitRight" size={15} />
           </button>
         )}
-        <button type="button" className="icon-button" title={`Download ${title} as CSV`} onClick={() => saveToDisk(new Blob([csv()], { type: "text/csv" }), `${name}.csv`)}>
-          CSV
-        </button>
-        <button type="button" className="icon-button" title={`Download ${title} as PNG`} onClick={() => void takePng()}>
-          PNG
+        <button
+          type="button"
+          className="icon-button"
+          aria-haspopup="menu"
+          aria-label={`Download ${title}`}
+          title={`Download ${title} as SVG, PDF, PNG or CSV`}
+          onClick={({ currentTarget }) => {
+            const { left, bottom } = currentTarget.getBoundingClientRect();
+            popUp(`Download ${title}`, entries(), left, bottom);
+          }}
+        >
+          <Icon name="download" size={15} />
         </button>
       </figcaption>
       {children}

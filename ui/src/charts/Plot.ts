@@ -2,7 +2,10 @@
  *  times a second and must not delay the rest of the page. */
 
 import uPlot from "uplot";
+import { tickText } from "../clock/time";
+import type { Figure } from "./figure";
 import { ticks, valueText } from "./units";
+import { endHover, hoverAt, useHover } from "../stores/hover";
 import type { Data } from "./window";
 
 export interface CurveLook {
@@ -12,11 +15,11 @@ export interface CurveLook {
   dash?: number[];
 }
 
-const [MIN_LEGEND_WIDTH, MAX_LEGEND_WIDTH] = [150, 260];
-const LEGEND_SHARE = 0.3;
-const MIN_WIDTH_WITH_LEGEND = 340;
+const MAX_FIGURE_CURVES = 40;
+const [CLICK_PX, DOUBLE_CLICK_MS] = [3, 250];
 /** Wide enough for "0.25 Gbit/s"; the same in all charts, so that their time axes line up. */
-const VALUES_WIDTH = 82;
+const VALUES_WIDTH = 74;
+const [MIN_WIDTH, MIN_HEIGHT] = [120, 70];
 /** All charts share their cursor and zoom. */
 const SYNC = "wanlab";
 
@@ -26,9 +29,12 @@ export class Plot {
   private looks: readonly CurveLook[] = [];
   private readonly legend = document.createElement("div");
   private readonly picture = document.createElement("div");
+  private readonly nothing = document.createElement("p");
   private readonly hidden = new Set<string>();
   private readonly watcher = new ResizeObserver(() => this.resize());
   private rows: HTMLElement[] = [];
+  private readonly endHovering: () => void;
+  private clicking = 0;
 
   constructor(
     private readonly place: HTMLElement,
@@ -36,17 +42,26 @@ export class Plot {
     private unit: string,
     /** Called when the user zooms in or out: while zoomed, new samples do not move the chart. */
     private readonly onZoom: (isZoomed: boolean) => void,
+    /** Shown while there is no curve. */
+    whenEmpty = "",
+    /** Called with the time that was clicked. */
+    private readonly onPick: (at_s: number) => void = () => undefined,
   ) {
     this.legend.className = "plot-legend";
     this.picture.className = "plot-picture";
-    place.append(this.picture, this.legend);
-    this.watcher.observe(place);
+    this.nothing.className = "plot-empty";
+    this.nothing.textContent = whenEmpty;
+    place.append(this.legend, this.picture, this.nothing);
+    this.watcher.observe(this.picture);
+    this.endHovering = useHover.subscribe(({ at_s, from }) => from !== "chart" && this.markTime(at_s));
   }
 
   /** Draw. `span`: the first and last time to show, or null to keep the zoom. */
   show(looks: readonly CurveLook[], unit: string, data: Data, span: [number, number] | null): void {
-    const isSame = looks.length === this.looks.length && looks.every((look, index) => look.key === this.looks[index]!.key);
+    const isSame =
+      looks.length === this.looks.length && looks.every((look, index) => look.key === this.looks[index]!.key);
     this.data = data;
+    this.place.classList.toggle("plot-without-curves", looks.length === 0);
     if (!isSame || unit !== this.unit || !this.plot) {
       this.looks = looks;
       this.unit = unit;
@@ -57,6 +72,11 @@ export class Plot {
     if (span !== null) this.plot?.setScale("x", { min: span[0], max: span[1] });
     else this.plot?.redraw();
     this.showValues();
+    // Curves that are not always 0 come first in a legend that has space for a few.
+    this.rows.forEach((row, index) => {
+      const isFlat = !data[index + 1]?.some((value) => value);
+      row.parentElement!.style.order = isFlat ? "1" : "0";
+    });
   }
 
   /** Draw again after the theme has changed. */
@@ -67,39 +87,25 @@ export class Plot {
 
   destroy(): void {
     this.watcher.disconnect();
+    this.endHovering();
+    window.clearTimeout(this.clicking);
     this.plot?.destroy();
     this.picture.remove();
+    this.nothing.remove();
     this.legend.remove();
   }
 
-  /** The chart with title and legend as a PNG. */
-  picturePng(): Promise<Blob | null> {
-    const from = this.plot?.ctx.canvas;
-    if (!from) return Promise.resolve(null);
-    const ratio = devicePixelRatio || 1;
-    const shown = this.looks.filter((look) => !this.hidden.has(look.key)).slice(0, 24);
-    const [top, line] = [26 * ratio, 18 * ratio];
-    const canvas = document.createElement("canvas");
-    canvas.width = from.width;
-    canvas.height = from.height + top + line * Math.ceil(shown.length / 2) + 6 * ratio;
-    const pen = canvas.getContext("2d");
-    if (!pen) return Promise.resolve(null);
-    pen.fillStyle = colour("--panel");
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.fillStyle = colour("--text");
-    pen.font = `600 ${14 * ratio}px system-ui, sans-serif`;
-    pen.fillText(this.title, 8 * ratio, 18 * ratio);
-    pen.drawImage(from, 0, top);
-    pen.font = `${12 * ratio}px system-ui, sans-serif`;
-    shown.forEach((look, index) => {
-      const x = 10 * ratio + (index % 2) * (canvas.width / 2);
-      const y = from.height + top + line * (Math.floor(index / 2) + 0.7);
-      pen.fillStyle = look.colour;
-      pen.fillRect(x, y - 5 * ratio, 16 * ratio, 3 * ratio);
-      pen.fillStyle = colour("--text");
-      pen.fillText(look.title, x + 22 * ratio, y);
-    });
-    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  /** What is drawn, as a figure; null if there is nothing. */
+  figure(): Figure | null {
+    const { min, max } = this.plot?.scales["x"] ?? {};
+    const isShown = this.looks.map((look) => !this.hidden.has(look.key));
+    const curves = this.looks
+      .filter((_, index) => isShown[index])
+      .slice(0, MAX_FIGURE_CURVES)
+      .map((look) => ({ ...look, colour: onPaper(look.colour) }));
+    if (min == null || max == null || curves.length === 0) return null;
+    const values = this.data.slice(1).filter((_, index) => isShown[index]);
+    return { title: this.title, unit: this.unit, curves, data: [this.data[0], ...values] as Data, span_s: [min, max] };
   }
 
   private build(): void {
@@ -131,7 +137,12 @@ export class Plot {
         y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] },
       },
       axes: [
-        { ...axis, size: 26, values: (_plot, values) => values.map((value) => `${+value.toFixed(6)} s`) },
+        {
+          ...axis,
+          size: 26,
+          values: (_plot, values) =>
+            values.map((value) => tickText(value, values.length > 1 ? values[1]! - values[0]! : 1)),
+        },
         { ...axis, size: VALUES_WIDTH, values: (_plot, values) => ticks(values, this.unit) },
       ],
       series: [
@@ -148,11 +159,35 @@ export class Plot {
       hooks: {
         setCursor: [() => this.showValues()],
         setSelect: [(plot) => plot.select.width > 0 && this.onZoom(true)],
-        ready: [
-          (plot) => plot.over.addEventListener("dblclick", () => this.onZoom(false)),
-        ],
+        ready: [(plot) => this.listen(plot)],
       },
     };
+  }
+
+  /** Put the cursor at a time under the pointer elsewhere; null takes it away. */
+  private markTime(at_s: number | null): void {
+    const left = at_s === null ? -10 : (this.plot?.valToPos(at_s, "x") ?? -10);
+    // Not passed on: all charts do this.
+    this.plot?.setCursor({ left, top: -10 }, false);
+    this.showValues();
+  }
+
+  private listen(plot: uPlot): void {
+    const timeAt = (event: PointerEvent | MouseEvent) => plot.posToVal(event.offsetX, "x");
+    let pressed: number | null = null;
+    plot.over.addEventListener("pointermove", (event) => hoverAt(timeAt(event), "chart"));
+    plot.over.addEventListener("pointerleave", () => endHover("chart"));
+    plot.over.addEventListener("pointerdown", (event) => (pressed = event.offsetX));
+    plot.over.addEventListener("click", (event) => {
+      const isDrag = pressed === null || Math.abs(event.offsetX - pressed) > CLICK_PX;
+      if (isDrag || event.detail > 1) return;
+      const at_s = timeAt(event);
+      this.clicking = window.setTimeout(() => this.onPick(at_s), DOUBLE_CLICK_MS);
+    });
+    plot.over.addEventListener("dblclick", () => {
+      window.clearTimeout(this.clicking);
+      this.onZoom(false);
+    });
   }
 
   private row(look: CurveLook, index: number): HTMLElement {
@@ -162,7 +197,9 @@ export class Plot {
     row.title = `${look.title}: show or hide`;
     const mark = document.createElement("span");
     mark.className = "plot-mark";
-    mark.style.background = look.dash ? `repeating-linear-gradient(90deg, ${look.colour} 0 4px, transparent 4px 6px)` : look.colour;
+    mark.style.background = look.dash
+      ? `repeating-linear-gradient(90deg, ${look.colour} 0 4px, transparent 4px 6px)`
+      : look.colour;
     const name = document.createElement("span");
     name.className = "plot-name";
     name.textContent = look.title;
@@ -191,16 +228,12 @@ export class Plot {
   }
 
   private size(): { width: number; height: number } {
-    const { clientWidth, clientHeight } = this.place;
-    const hasRoom = clientWidth > MIN_WIDTH_WITH_LEGEND;
-    this.place.classList.toggle("plot-narrow", !hasRoom);
-    const legend = Math.min(Math.max(LEGEND_SHARE * clientWidth, MIN_LEGEND_WIDTH), MAX_LEGEND_WIDTH);
-    const width = hasRoom ? clientWidth - legend : clientWidth;
-    return { width: Math.max(width, 120), height: Math.max(hasRoom ? clientHeight : clientHeight - 60, 90) };
+    const { clientWidth, clientHeight } = this.picture;
+    return { width: Math.max(clientWidth, MIN_WIDTH), height: Math.max(clientHeight, MIN_HEIGHT) };
   }
 
   private resize(): void {
-    if (this.place.clientWidth > 0) this.plot?.setSize(this.size());
+    if (this.picture.clientWidth > 0) this.plot?.setSize(this.size());
   }
 }
 
@@ -216,14 +249,22 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
 }
 
+/** The colour for a white background, which figures have in the dark theme, too. */
+export function onPaper(hsl: string): string {
+  return hsl.replace(/^hsl\((\d+) .*/, (_, hue: string) => `hsl(${hue} ${lightTheme(Number(hue))})`);
+}
+
+function lightTheme(hue: number): string {
+  return `70% ${hue > 40 && hue < 110 ? 34 : 42}%`;
+}
+
 const HUES = [215, 28, 145, 350, 275, 190, 55, 320, 95, 240];
 
 /** Colour and dash of the n-th curve: ten colours, then the same colours dashed. */
 export function look(number: number, isDark: boolean): { colour: string; dash?: number[] } {
   const hue = HUES[number % HUES.length]!;
   const round = Math.floor(number / HUES.length);
-  const [saturation, light] = isDark ? [72, 66] : [70, hue > 40 && hue < 110 ? 34 : 42];
   const dashes = [undefined, [6, 3], [2, 3], [10, 4], [8, 3, 2, 3]];
   const dash = dashes[round % dashes.length];
-  return { colour: `hsl(${hue} ${saturation}% ${light}%)`, ...(dash ? { dash } : {}) };
+  return { colour: `hsl(${hue} ${isDark ? "72% 66%" : lightTheme(hue)})`, ...(dash ? { dash } : {}) };
 }

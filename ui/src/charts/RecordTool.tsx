@@ -11,7 +11,12 @@ export function RecordTool() {
 
   if (recording !== null) {
     return (
-      <button type="button" className="icon-button recording" title="Stop recording, and save the record in the working folder" onClick={() => void perform({ do: "record", on: false })}>
+      <button
+        type="button"
+        className="icon-button recording"
+        title="Stop recording, and save the record in the working folder"
+        onClick={() => void perform({ do: "record", on: false })}
+      >
         ■ Stop recording {recording}
       </button>
     );
@@ -23,10 +28,22 @@ export function RecordTool() {
   };
   return (
     <form className="record-tool" onSubmit={begin}>
-      <button type="submit" className="icon-button" disabled={!isRunning} title="Record all ports, queues and flows, to view and compare later">
+      <button
+        type="submit"
+        className="icon-button"
+        disabled={!isRunning}
+        title="Record all ports, queues and flows, to view and compare later"
+      >
         ● Record
       </button>
-      <input aria-label="Record name" placeholder="name" size={9} value={name} disabled={!isRunning} onChange={(event) => setName(event.target.value)} />
+      <input
+        aria-label="Record name"
+        placeholder="name"
+        size={9}
+        value={name}
+        disabled={!isRunning}
+        onChange={(event) => setName(event.target.value)}
+      />
     </form>
   );
 }

@@ -16,9 +16,7 @@ export function Records() {
     let isWanted = true;
     if (!names) setComparison(null);
     else {
-      void perform({ do: "compare", records: names.split("\n") }).then(
-        (reply) => isWanted && setComparison(reply),
-      );
+      void perform({ do: "compare", records: names.split("\n") }).then((reply) => isWanted && setComparison(reply));
     }
     return () => {
       isWanted = false;
@@ -39,10 +37,16 @@ export function Records() {
             <tr key={record.name}>
               <td>
                 <label>
-                  <input type="checkbox" checked={existing.includes(record.name)} onChange={() => toggle(record.name)} /> {record.name}
+                  <input
+                    type="checkbox"
+                    checked={existing.includes(record.name)}
+                    onChange={() => toggle(record.name)}
+                  />{" "}
+                  {record.name}
                 </label>
                 <small>
-                  {record.seconds.toFixed(1)} s · {record.topology} · {new Date(record.made_at_s * 1000).toLocaleString()}
+                  {record.seconds.toFixed(1)} s · {record.topology} ·{" "}
+                  {new Date(record.made_at_s * 1000).toLocaleString()}
                 </small>
               </td>
               <td>
@@ -59,7 +63,9 @@ export function Records() {
           ))}
         </div>
       ) : (
-        <p className="empty">{existing.length ? "Loading…" : "Choose a record to view it, or several to compare them."}</p>
+        <p className="empty">
+          {existing.length ? "Loading…" : "Choose a record to view it, or several to compare them."}
+        </p>
       )}
     </div>
   );
@@ -76,7 +82,13 @@ function DeleteButton({ name }: { name: string }) {
     );
   }
   return (
-    <button type="button" className="icon-button recording" autoFocus onBlur={() => setIsAsking(false)} onClick={() => void perform({ do: "drop_record", name })}>
+    <button
+      type="button"
+      className="icon-button recording"
+      autoFocus
+      onBlur={() => setIsAsking(false)}
+      onClick={() => void perform({ do: "drop_record", name })}
+    >
       Delete?
     </button>
   );

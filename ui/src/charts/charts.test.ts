@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { scaleFor, ticks, valueText } from "./units";
-import { csv, joined, rowsBetween, sideBySide } from "./window";
+import { csv, joined, rowsBetween, sideBySide, spanOf } from "./window";
 
 it("values have three digits and a fitting prefix", () => {
   const texts: [number | null, string, string][] = [
@@ -40,8 +40,29 @@ it("the rows between two times are drawn", () => {
   expect(rowsBetween([], [[]], 2, Infinity)).toEqual([[], []]);
 });
 
+it("the time range ends with the branch in view, not with a longer one that it is compared with", () => {
+  const branch = [[0, 29, 35]];
+  const original = [[0, 29, 210]];
+  expect(spanOf(branch, original, Infinity, 30)).toEqual([5, 35]);
+  expect(spanOf(branch, original, 29, 10)).toEqual([19, 29]);
+  expect(spanOf([[]], original, Infinity, 60)).toEqual([150, 210]);
+  expect(spanOf(branch, original, Infinity, null)).toEqual([0, 35]);
+  expect(spanOf([], [], Infinity, 30)).toEqual([0, 1]);
+});
+
 it("two branches are drawn in one chart, and a time that one of them lacks is no gap", () => {
-  expect(sideBySide([[0, 1], [5, 6]], [[0, 1.5], [5, 9]])).toEqual([
+  expect(
+    sideBySide(
+      [
+        [0, 1],
+        [5, 6],
+      ],
+      [
+        [0, 1.5],
+        [5, 9],
+      ],
+    ),
+  ).toEqual([
     [0, 1, 1.5],
     [5, 6, undefined],
     [5, undefined, 9],

@@ -3,7 +3,16 @@ import type { LivePort } from "../protocol";
 import { endsOf, flowTitles, passes } from "./paths";
 
 function port(link: string, end: "a" | "b", node: string, address = ""): LivePort {
-  return { link, end, node, name: `${node}-${link}`, mac: "", addresses: address ? [address] : [], is_up: true, tc: null };
+  return {
+    link,
+    end,
+    node,
+    name: `${node}-${link}`,
+    mac: "",
+    addresses: address ? [address] : [],
+    is_up: true,
+    tc: null,
+  };
 }
 
 // h1 and h2 are at s1, h3 is behind the bottleneck.

@@ -22,15 +22,26 @@ function nodeAt(address: string, ports: readonly LivePort[]): string | undefined
 }
 
 /** "h1 → h3:5201" for each flow, with the sender's port only where it tells flows apart. */
-export function flowTitles(flows: readonly string[], ports: readonly LivePort[], nameOf: (node: string) => string): string[] {
+export function flowTitles(
+  flows: readonly string[],
+  ports: readonly LivePort[],
+  nameOf: (node: string) => string,
+): string[] {
   const short = flows.map((flow) => flowTitle(flow, ports, nameOf, false));
   return flows.map((flow, index) =>
-    short.indexOf(short[index]!) === short.lastIndexOf(short[index]!) ? short[index]! : flowTitle(flow, ports, nameOf, true),
+    short.indexOf(short[index]!) === short.lastIndexOf(short[index]!)
+      ? short[index]!
+      : flowTitle(flow, ports, nameOf, true),
   );
 }
 
 /** "h1:37236 → h3:5201"; addresses that no node has stay. */
-function flowTitle(flow: string, ports: readonly LivePort[], nameOf: (node: string) => string, isLong: boolean): string {
+function flowTitle(
+  flow: string,
+  ports: readonly LivePort[],
+  nameOf: (node: string) => string,
+  isLong: boolean,
+): string {
   const match = FLOW.exec(flow);
   if (!match) return flow;
   const name = (address: string) => {

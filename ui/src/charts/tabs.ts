@@ -72,5 +72,6 @@ useTabs.subscribe((state) => {
   // A chart is known a moment before its tab is.
   const isLast = (id: string) => id === String(useChartTabs.getState().lastId);
   const gone = Object.keys(charts).filter((id) => !kept.some(([one]) => one === id) && !isLast(id));
-  if (gone.length > 0) useChartTabs.setState({ charts: Object.fromEntries(Object.entries(charts).filter(([id]) => !gone.includes(id))) });
+  if (gone.length > 0)
+    useChartTabs.setState({ charts: Object.fromEntries(Object.entries(charts).filter(([id]) => !gone.includes(id))) });
 });

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { errorText, request } from "../connection";
 import type { StudentRow, UnitState } from "../protocol";
-import { ago, currentUnit, isRunning, short, total, unitName } from "./state";
+import { ago, currentUnit, help, isRunning, short, total, unitName } from "./state";
 
 interface Props {
   student: StudentRow;
@@ -22,10 +22,19 @@ export function StudentLines({ student, nowS, columns, onChanged, onProblem }: P
     <tbody>
       <tr>
         <th scope="row">
-          <button type="button" className="class-more" aria-expanded={isOpen} aria-controls={id} onClick={() => setIsOpen(!isOpen)}>
+          <button
+            type="button"
+            className="class-more"
+            aria-expanded={isOpen}
+            aria-controls={id}
+            onClick={() => setIsOpen(!isOpen)}
+          >
             <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span> {student.name}
           </button>
         </th>
+        <td>
+          <NeedsHelp student={student} nowS={nowS} />
+        </td>
         <td>
           {student.is_online ? (
             <span className="class-chip class-chip-good">online</span>
@@ -36,7 +45,9 @@ export function StudentLines({ student, nowS, columns, onChanged, onProblem }: P
         <td>
           <Network student={student} onChanged={onChanged} onProblem={onProblem} />
         </td>
-        <td>{unit ? <span className={student.open_unit ? "" : "class-soft"}>{unitName(unit.unit)}</span> : <Nothing />}</td>
+        <td>
+          {unit ? <span className={student.open_unit ? "" : "class-soft"}>{unitName(unit.unit)}</span> : <Nothing />}
+        </td>
         <td>{unit && unit.steps > 0 ? <Steps unit={unit} /> : <Nothing />}</td>
         <td>{unit && unit.of !== null ? <Points points={unit.points ?? 0} of={unit.of} /> : <Nothing />}</td>
         <td>{student.hand_ins.length ? student.hand_ins.map((one) => unitName(one.unit)).join(", ") : <Nothing />}</td>
@@ -46,6 +57,17 @@ export function StudentLines({ student, nowS, columns, onChanged, onProblem }: P
         <td colSpan={columns}>{isOpen && <Units student={student} />}</td>
       </tr>
     </tbody>
+  );
+}
+
+/** A raised hand, or how long no step has been done. */
+function NeedsHelp({ student, nowS }: Pick<Props, "student" | "nowS">) {
+  const needed = help(student, nowS);
+  if (needed === null) return <Nothing />;
+  const minutes = Math.floor(needed.forS / 60);
+  const asks = minutes < 1 ? "asks for help" : `asks for help, ${minutes} min`;
+  return (
+    <span className="class-chip class-chip-bad">{needed.kind === "asks" ? asks : `no step for ${minutes} min`}</span>
   );
 }
 
@@ -60,7 +82,8 @@ function Nothing() {
 
 function Network({ student, onChanged, onProblem }: Pick<Props, "student" | "onChanged" | "onProblem">) {
   const [isStopping, setIsStopping] = useState(false);
-  if (!isRunning(student)) return student.phase === "failed" ? <span className="class-chip class-chip-bad">failed</span> : <Nothing />;
+  if (!isRunning(student))
+    return student.phase === "failed" ? <span className="class-chip class-chip-bad">failed</span> : <Nothing />;
   const stop = async () => {
     if (!window.confirm(`Stop the network of ${student.name}? Its programs end; files are kept.`)) return;
     setIsStopping(true);
@@ -77,7 +100,13 @@ function Network({ student, onChanged, onProblem }: Pick<Props, "student" | "onC
   return (
     <span className="class-network">
       {student.phase === "running" ? `${student.nodes} ${student.nodes === 1 ? "node" : "nodes"}` : student.phase}
-      <button type="button" className="button" disabled={isStopping || student.phase === "stopping"} aria-label={`Stop the network of ${student.name}`} onClick={() => void stop()}>
+      <button
+        type="button"
+        className="button"
+        disabled={isStopping || student.phase === "stopping"}
+        aria-label={`Stop the network of ${student.name}`}
+        onClick={() => void stop()}
+      >
         Stop
       </button>
     </span>
@@ -105,7 +134,9 @@ function Points({ points, of }: { points: number; of: number }) {
 
 /** All units in which a student has done, handed in or been graded for something. */
 function Units({ student }: { student: StudentRow }) {
-  const names = [...new Set([student.units, student.hand_ins, student.grades].flatMap((rows) => rows.map((row) => row.unit)))];
+  const names = [
+    ...new Set([student.units, student.hand_ins, student.grades].flatMap((rows) => rows.map((row) => row.unit))),
+  ];
   const disk = `${Math.round(student.disk_bytes / 1e6)} of ${Math.round(student.disk_limit_bytes / 1e6)} MB`;
   return (
     <div className="class-units">

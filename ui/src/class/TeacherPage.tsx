@@ -1,11 +1,13 @@
 import { useEffect, useState } from "react";
+import { errorText, request } from "../connection";
 import type { ClassState } from "../protocol";
-import { arranged, isRunning, type Column } from "./state";
+import { arranged, help, isRunning, type Column } from "./state";
 import { StudentLines } from "./StudentLines";
 
 const REFRESH_MS = 2000;
 const COLUMNS: readonly [Column, string][] = [
   ["name", "Student"],
+  ["help", "Help"],
   ["presence", "Online"],
   ["network", "Network"],
   ["unit", "Unit"],
@@ -20,7 +22,10 @@ export function TeacherPage() {
   const { state, problem, refresh } = useClass();
   const [stopProblem, setStopProblem] = useState("");
   const [words, setWords] = useState("");
-  const [order, setOrder] = useState<{ column: Column; isDescending: boolean }>({ column: "name", isDescending: false });
+  const [order, setOrder] = useState<{ column: Column; isDescending: boolean }>({
+    column: "name",
+    isDescending: false,
+  });
   const sortBy = (column: Column) =>
     setOrder((before) => ({ column, isDescending: before.column === column ? !before.isDescending : false }));
   const students = state ? arranged(state, words, order.column, order.isDescending) : [];
@@ -32,14 +37,21 @@ export function TeacherPage() {
         </h1>
         {state && <Summary state={state} />}
         <span className="class-tools">
-          <input type="search" aria-label="Find a student" placeholder="Find a student" value={words} onChange={(event) => setWords(event.target.value)} />
+          <input
+            type="search"
+            aria-label="Find a student"
+            placeholder="Find a student"
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+          />
+          {state && <Grading progress={state.grading} onChanged={refresh} onProblem={setStopProblem} />}
           <a className="button" href="/api/class.csv" download>
             Download CSV
           </a>
         </span>
       </header>
       <p className="class-problem" role="status">
-        {problem || stopProblem}
+        {problem || stopProblem || (state?.grading_result && `Grading: ${state.grading_result}.`)}
       </p>
       <main>
         {state && (
@@ -48,7 +60,11 @@ export function TeacherPage() {
             <thead>
               <tr>
                 {COLUMNS.map(([column, title]) => (
-                  <th key={column} scope="col" aria-sort={order.column !== column ? "none" : order.isDescending ? "descending" : "ascending"}>
+                  <th
+                    key={column}
+                    scope="col"
+                    aria-sort={order.column !== column ? "none" : order.isDescending ? "descending" : "ascending"}
+                  >
                     <button type="button" className="class-sort" onClick={() => sortBy(column)}>
                       {title}
                       <span aria-hidden="true">{order.column !== column ? "" : order.isDescending ? " ▾" : " ▴"}</span>
@@ -58,7 +74,14 @@ export function TeacherPage() {
               </tr>
             </thead>
             {students.map((student) => (
-              <StudentLines key={student.name} student={student} nowS={state.now_s} columns={COLUMNS.length} onChanged={refresh} onProblem={setStopProblem} />
+              <StudentLines
+                key={student.name}
+                student={student}
+                nowS={state.now_s}
+                columns={COLUMNS.length}
+                onChanged={refresh}
+                onProblem={setStopProblem}
+              />
             ))}
           </table>
         )}
@@ -67,7 +90,7 @@ export function TeacherPage() {
           <p className="class-notes">
             Steps and checks are what students see in their page. Grades are those of <code>wanlab lab grade</code>
             {state.graded_s === null
-              ? `: run it in ${state.folder} to see them here.`
+              ? ": press Grade hand-ins."
               : `, as of ${new Date(state.graded_s * 1000).toLocaleString()}.`}
           </p>
         )}
@@ -76,9 +99,43 @@ export function TeacherPage() {
   );
 }
 
+interface GradingProps {
+  progress: string;
+  onChanged: () => void;
+  onProblem: (text: string) => void;
+}
+
+/** Grades what was handed in, on the server. */
+function Grading({ progress, onChanged, onProblem }: GradingProps) {
+  const ask = async (path: string) => {
+    onProblem("");
+    try {
+      await request(path, { method: "POST" });
+    } catch (error) {
+      onProblem(`The hand-ins are not graded: ${errorText(error)}.`);
+    }
+    onChanged();
+  };
+  if (!progress)
+    return (
+      <button type="button" className="button" onClick={() => void ask("/api/class/grade")}>
+        Grade hand-ins
+      </button>
+    );
+  return (
+    <>
+      <span role="status">Grading, {progress}</span>
+      <button type="button" className="button" onClick={() => void ask("/api/class/grade/cancel")}>
+        Cancel
+      </button>
+    </>
+  );
+}
+
 function Summary({ state }: { state: ClassState }) {
   const online = state.students.filter((student) => student.is_online).length;
   const running = state.students.filter(isRunning).length;
+  const needing = state.students.filter((student) => help(student, state.now_s) !== null).length;
   const handedIn = state.students.filter((student) => student.hand_ins.length > 0).length;
   return (
     <ul className="class-summary" aria-label="Summary">
@@ -86,11 +143,17 @@ function Summary({ state }: { state: ClassState }) {
         <b>{online}</b> of {state.students.length} online
       </li>
       <li>
-        <b>{running}</b> {state.networks !== null ? `of ${state.networks} networks` : running === 1 ? "network" : "networks"}
+        <b>{running}</b>{" "}
+        {state.networks !== null ? `of ${state.networks} networks` : running === 1 ? "network" : "networks"}
       </li>
       <li>
         <b>{handedIn}</b> handed in
       </li>
+      {needing > 0 && (
+        <li className="class-needing">
+          <b>{needing}</b> {needing === 1 ? "needs" : "need"} help
+        </li>
+      )}
     </ul>
   );
 }
@@ -110,14 +173,20 @@ function useClass(): { state: ClassState | null; problem: string; refresh: () =>
     const read = async () => {
       try {
         const response = await fetch("/api/class");
-        if (response.status === 403) throw new Error("this browser no longer has access: open the teacher's link again");
+        if (response.status === 403)
+          throw new Error("this browser no longer has access: open the teacher's link again");
         if (!response.ok) throw new Error(`the server answered with HTTP status ${response.status}`);
         const next = (await response.json()) as ClassState;
         if (!isWanted) return;
         setState(next);
         setProblem("");
       } catch (error) {
-        if (isWanted) setProblem(error instanceof TypeError ? "The server does not answer. Trying again…" : `Not up to date: ${(error as Error).message}.`);
+        if (isWanted)
+          setProblem(
+            error instanceof TypeError
+              ? "The server does not answer. Trying again…"
+              : `Not up to date: ${(error as Error).message}.`,
+          );
       }
       if (isWanted) timer = window.setTimeout(() => void read(), REFRESH_MS);
     };

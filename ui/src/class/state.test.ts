@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClassState, StudentRow } from "../protocol";
-import { ago, arranged, currentUnit, total, unitName } from "./state";
+import { ago, arranged, currentUnit, help, total, unitName } from "./state";
 
 function student(name: string, more: Partial<StudentRow> = {}): StudentRow {
   return {
@@ -16,6 +16,8 @@ function student(name: string, more: Partial<StudentRow> = {}): StudentRow {
     grades: [],
     disk_bytes: 0,
     disk_limit_bytes: 1,
+    hand_raised_s: null,
+    idle_since_s: null,
     ...more,
   };
 }
@@ -27,7 +29,33 @@ const units = [
 
 describe("the class", () => {
   it("names units as the course does", () => {
-    expect(["14", "ex3", "prob1", "slow-link"].map(unitName)).toEqual(["Lab 14", "Exercise 3", "Problem 1", "slow-link"]);
+    expect(["14", "ex3", "prob1", "slow-link"].map(unitName)).toEqual([
+      "Lab 14",
+      "Exercise 3",
+      "Problem 1",
+      "slow-link",
+    ]);
+  });
+
+  it("shows who needs help, those who ask first, then by how long", () => {
+    const rows = [
+      student("works", { idle_since_s: 900 }),
+      student("stuck", { idle_since_s: 100 }),
+      student("asks", { hand_raised_s: 990 }),
+      student("waits", { hand_raised_s: 400, idle_since_s: 100 }),
+    ];
+    expect(rows.map((row) => help(row, 1000)?.kind ?? "")).toEqual(["", "stuck", "asks", "asks"]);
+    const state: ClassState = {
+      folder: "",
+      now_s: 1000,
+      networks: null,
+      graded_s: null,
+      students: rows,
+      grading: "",
+      grading_result: "",
+    };
+    const names = arranged(state, "", "help", false).map(({ name }) => name);
+    expect(names).toEqual(["waits", "asks", "stuck", "works"]);
   });
 
   it("shows the open unit, and otherwise the last", () => {
@@ -44,9 +72,22 @@ describe("the class", () => {
   });
 
   it("sorts and filters", () => {
-    const students = [student("Bob", { units }), student("Ada Lovelace", { is_online: true }), student("Eve", { seen_s: 5 })];
-    const state: ClassState = { folder: "", now_s: 0, networks: null, graded_s: null, students };
-    const names = (...words: [string, Parameters<typeof arranged>[2], boolean]) => arranged(state, ...words).map((one) => one.name);
+    const students = [
+      student("Bob", { units }),
+      student("Ada Lovelace", { is_online: true }),
+      student("Eve", { seen_s: 5 }),
+    ];
+    const state: ClassState = {
+      folder: "",
+      now_s: 0,
+      networks: null,
+      graded_s: null,
+      grading: "",
+      grading_result: "",
+      students,
+    };
+    const names = (...words: [string, Parameters<typeof arranged>[2], boolean]) =>
+      arranged(state, ...words).map((one) => one.name);
     expect(names("", "name", false)).toEqual(["Ada Lovelace", "Bob", "Eve"]);
     expect(names("", "presence", true)).toEqual(["Ada Lovelace", "Eve", "Bob"]);
     expect(names("", "steps", true)[0]).toBe("Bob");
@@ -54,6 +95,11 @@ describe("the class", () => {
   });
 
   it("says how long ago something was", () => {
-    expect([ago(null, 100), ago(90, 100), ago(0, 300), ago(0, 7300)]).toEqual(["never", "just now", "5 min ago", "2 h ago"]);
+    expect([ago(null, 100), ago(90, 100), ago(0, 300), ago(0, 7300)]).toEqual([
+      "never",
+      "just now",
+      "5 min ago",
+      "2 h ago",
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 import type { ClassState, GradeRow, StudentRow, UnitState } from "../protocol";
 
 /** The columns that the table can be sorted by. */
-export type Column = "name" | "presence" | "network" | "unit" | "steps" | "check" | "handed in" | "grade";
+export type Column = "help" | "name" | "presence" | "network" | "unit" | "steps" | "check" | "handed in" | "grade";
 
 /** The name of a unit as the course prints it: "14" is Lab 14, "ex3" Exercise 3, "prob1" Problem 1. */
 export function unitName(unit: string): string {
@@ -31,6 +31,21 @@ export function isRunning(student: StudentRow): boolean {
   return ["starting", "running", "stopping"].includes(student.phase);
 }
 
+/** A student who has done no step for this long probably needs help. */
+const STUCK_S = 10 * 60;
+
+export interface Help {
+  kind: "asks" | "stuck";
+  forS: number;
+}
+
+/** Whether a student needs help, and for how long: a raised hand, or no step done for a long time. */
+export function help(student: StudentRow, nowS: number): Help | null {
+  if (student.hand_raised_s !== null) return { kind: "asks", forS: nowS - student.hand_raised_s };
+  if (student.idle_since_s === null || nowS - student.idle_since_s < STUCK_S) return null;
+  return { kind: "stuck", forS: nowS - student.idle_since_s };
+}
+
 /** How long ago something was: "now", "5 min ago", "yesterday 14:03". */
 export function ago(lastSeenS: number | null, nowS: number): string {
   if (lastSeenS === null) return "never";
@@ -50,18 +65,26 @@ export function short(value: number): string {
 export function arranged(state: ClassState, words: string, column: Column, isDescending: boolean): StudentRow[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = state.students.filter((student) => wanted.every((word) => student.name.toLowerCase().includes(word)));
-  const compare = (a: StudentRow, b: StudentRow) => compareKeys(key(a, column), key(b, column)) || a.name.localeCompare(b.name);
+  const compare = (a: StudentRow, b: StudentRow) =>
+    compareKeys(key(a, column, state.now_s), key(b, column, state.now_s)) || a.name.localeCompare(b.name);
   rows.sort(compare);
   return isDescending ? rows.reverse() : rows;
 }
 
 function compareKeys(a: number | string, b: number | string): number {
-  return typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b), undefined, { numeric: true }) : a - b;
+  return typeof a === "string" || typeof b === "string"
+    ? String(a).localeCompare(String(b), undefined, { numeric: true })
+    : a - b;
 }
 
-function key(student: StudentRow, column: Column): number | string {
+function key(student: StudentRow, column: Column, nowS: number): number | string {
   const unit = currentUnit(student);
   switch (column) {
+    case "help": {
+      // Raised hands come before students who are stuck; within each, the longest wait comes first.
+      const needed = help(student, nowS);
+      return needed === null ? 0 : -needed.forS - (needed.kind === "asks" ? 1e9 : 0);
+    }
     case "name":
       return student.name;
     case "presence":

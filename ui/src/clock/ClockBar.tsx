@@ -2,6 +2,7 @@ import "./clock.css";
 import { StepToEvent } from "./StepToEvent";
 import { useState, type FormEvent } from "react";
 import { perform } from "../connection";
+import { Icon } from "../editor/icons";
 import type { ClockKind, ClockPush, Pace } from "../protocol";
 import { useDocument } from "../stores/document";
 import { useRunning } from "../stores/running";
@@ -83,7 +84,12 @@ function SpeedSlider({ pace, wanted }: { pace: Pace; wanted: number }) {
 }
 
 function PaceChoice({ pace }: { pace: Pace }) {
-  const choose = (chosen: Pace) => void perform({ do: "edit", preferences: { pace: chosen }, label: `Set pace to ${chosen === "real" ? "real time" : "as fast as possible"}` });
+  const choose = (chosen: Pace) =>
+    void perform({
+      do: "edit",
+      preferences: { pace: chosen },
+      label: `Set pace to ${chosen === "real" ? "real time" : "as fast as possible"}`,
+    });
   return (
     <label className="clock-choice">
       Pace
@@ -111,7 +117,10 @@ function LiveClock() {
           {statusText(clock)}
         </span>
         {slowness !== "" && (
-          <span className="clock-slow" title="Time passes slowly because so many packets take long to compute. To change that, set a rate or a line rate for this link.">
+          <span
+            className="clock-slow"
+            title="Time passes slowly because so many packets take long to compute. To change that, set a rate or a line rate for this link."
+          >
             {slowness}
           </span>
         )}
@@ -124,10 +133,11 @@ function LiveClock() {
             type="button"
             className="icon-button clock-pause"
             aria-pressed={clock.is_paused}
+            aria-label={clock.is_paused ? "Resume" : "Pause"}
             title={clock.is_paused ? "Resume virtual time" : "Pause virtual time"}
             onClick={() => void perform({ do: "pause", paused: !clock.is_paused })}
           >
-            {clock.is_paused ? "Resume" : "Pause"}
+            <Icon name={clock.is_paused ? "run" : "pause"} size={16} />
           </button>
           <Step />
           <StepToEvent />

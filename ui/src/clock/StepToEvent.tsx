@@ -13,7 +13,12 @@ export function StepToEvent() {
   const breakpoints = useRunning((state) => state.breakpoints);
   const open = (button: HTMLElement) => {
     const frame = button.getBoundingClientRect();
-    popUp("Step to", entries(breakpoints, () => setIsAsking(true)), frame.left, frame.bottom);
+    popUp(
+      "Step to",
+      entries(breakpoints, () => setIsAsking(true)),
+      frame.left,
+      frame.bottom,
+    );
   };
   return (
     <>
@@ -48,7 +53,11 @@ function entries(breakpoints: readonly string[], ask: () => void): readonly Menu
     { title: "Next kernel timer", run: () => void stepTo("timer") },
     "line",
     { title: "Add a breakpoint…", run: ask },
-    ...breakpoints.map((text) => ({ title: text, isChecked: true, run: () => void perform({ do: "break", text, on: false }) })),
+    ...breakpoints.map((text) => ({
+      title: text,
+      isChecked: true,
+      run: () => void perform({ do: "break", text, on: false }),
+    })),
   ];
 }
 
@@ -68,7 +77,14 @@ function BreakpointDialog({ onClose }: { onClose: () => void }) {
       <form className="breakpoint-form" onSubmit={(event) => void set(event)}>
         <label>
           Pause when
-          <input autoFocus list="breakpoint-examples" value={text} spellCheck={false} placeholder="queue > 1 MB" onChange={(event) => setText(event.target.value)} />
+          <input
+            autoFocus
+            list="breakpoint-examples"
+            value={text}
+            spellCheck={false}
+            placeholder="queue > 1 MB"
+            onChange={(event) => setText(event.target.value)}
+          />
         </label>
         <datalist id="breakpoint-examples">
           {examples.map((one) => (

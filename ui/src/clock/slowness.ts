@@ -8,7 +8,12 @@ const FAST_BPS = 1e9;
 /** "slow: 417 Gbit/s at h1-eth0" while so much traffic makes time pass slowly; "" otherwise. */
 export function useSlowness(): string {
   const isSlow = useRunning(
-    ({ clock }) => clock.is_moving && clock.clock === "virtual" && clock.speed > 0 && clock.speed <= SLOW && clock.wanted_speed > SLOW,
+    ({ clock }) =>
+      clock.is_moving &&
+      clock.clock === "virtual" &&
+      clock.speed > 0 &&
+      clock.speed <= SLOW &&
+      clock.wanted_speed > SLOW,
   );
   const busiest = useTraffic(({ links }) => {
     if (!isSlow) return "";

@@ -11,6 +11,19 @@ export function clockText(now_ns: number): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}.${rest}`;
 }
 
+/** A tick of a time axis, as the clock shows it: "0.5 s", from a minute on "19:26", with as many decimals
+ *  of a second as the distance between ticks needs. */
+export function tickText(at_s: number, step_s: number): string {
+  const decimals = Math.max(0, -Math.floor(Math.log10(Math.max(step_s, 1e-9)) + 1e-9));
+  if (at_s < 60) return `${+at_s.toFixed(decimals)} s`;
+  const two = (value: number) => String(value).padStart(2, "0");
+  const rounded = +at_s.toFixed(decimals);
+  const [minutes, rest] = [Math.floor(rounded / 60), rounded % 60];
+  const seconds = decimals === 0 ? two(Math.round(rest)) : rest.toFixed(decimals).padStart(decimals + 3, "0");
+  if (minutes < 60) return `${minutes}:${seconds}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${seconds}`;
+}
+
 /** Network seconds per real second: "×0.07", "×1.0", "×12". */
 export function speedText(speed: number): string {
   if (speed > 0 && speed < 0.095) return `×${speed.toPrecision(1)}`;

@@ -15,7 +15,16 @@ import {
   type NodeTypes,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type MouseEvent, type RefObject } from "react";
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type MouseEvent,
+  type RefObject,
+} from "react";
 import { flushSync } from "react-dom";
 import { useDocument } from "../stores/document";
 import { select, useSelection } from "../stores/selection";
@@ -314,7 +323,9 @@ function snap(moves: NodeChange<AnyFlow>[], drawn: readonly AnyFlow[], distance:
   const positions = moves.filter((move) => move.type === "position");
   const points = positions.flatMap((move) => (move.position ? [move.position] : []));
   const moved = new Set(positions.map(({ id }) => id));
-  const others = drawn.filter(({ id, selected, type }) => !moved.has(id) && !selected && type !== "frame").map(({ position }) => position);
+  const others = drawn
+    .filter(({ id, selected, type }) => !moved.has(id) && !selected && type !== "frame")
+    .map(({ position }) => position);
   const { dx, dy, guides } = align(points, others, distance);
   for (const move of positions) {
     if (move.position) move.position = { x: move.position.x + dx, y: move.position.y + dy };
@@ -361,9 +372,13 @@ function useBand(isBanding: RefObject<boolean>, now: RefObject<readonly AnyFlow[
   useEffect(
     () =>
       store.subscribe(({ userSelectionRect: band, transform: [left, top, zoom] }, before) => {
-        if (!isBanding.current || band === null || band === before.userSelectionRect || now.current.length <= MANY) return;
+        if (!isBanding.current || band === null || band === before.userSelectionRect || now.current.length <= MANY)
+          return;
         const [x, y] = [(band.x - left) / zoom, (band.y - top) / zoom];
-        const ids = touched({ left: x, top: y, right: x + band.width / zoom, bottom: y + band.height / zoom }, now.current);
+        const ids = touched(
+          { left: x, top: y, right: x + band.width / zoom, bottom: y + band.height / zoom },
+          now.current,
+        );
         const { ids: chosen } = useSelection.getState();
         if (ids.length !== chosen.size || ids.some((id) => !chosen.has(id))) select(ids);
       }),
@@ -431,11 +446,12 @@ function useDrawnInFrame(
 /** Fit the document to the window whenever one has been opened. */
 function useFitted(revision: number): void {
   const opened = useDocument((state) => state.opened);
+  const isKnown = revision !== 0;
   useEffect(() => {
-    if (revision === 0) return;
+    if (!isKnown) return;
     const frame = requestAnimationFrame(() => requestAnimationFrame(fit));
     return () => cancelAnimationFrame(frame);
-  }, [opened, revision === 0]);
+  }, [opened, isKnown]);
 }
 
 /** Fit the drawing again when panes make the canvas smaller or larger. */

@@ -57,7 +57,9 @@ function Address({ id, kind }: { id: string; kind: string }) {
 
 function addresses(id: string, ports: Ports): string[] {
   const ofNode = portsOf(id, ports);
-  return ofNode.length === 1 ? [...(ofNode[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2) : [];
+  return ofNode.length === 1
+    ? [...(ofNode[0]?.addresses ?? [])].filter((ip) => !ip.startsWith("fe80:")).slice(0, 2)
+    : [];
 }
 
 function Badge({ id }: { id: string }) {
@@ -73,7 +75,9 @@ function Badge({ id }: { id: string }) {
 
 /** A badge for settings made by commands in terminals that the drawing does not have. */
 function SettingsMark({ id }: { id: string }) {
-  const lines = useRunning(useShallow((state) => state.settings.filter(({ node }) => node === id).map(({ line }) => line)));
+  const lines = useRunning(
+    useShallow((state) => state.settings.filter(({ node }) => node === id).map(({ line }) => line)),
+  );
   if (lines.length === 0) return null;
   return (
     <span className="settings-mark" title={`Set in a terminal:\n${lines.join("\n")}`}>

@@ -55,7 +55,13 @@ function Zoom() {
       <button type="button" className="icon-button" title="Zoom in (Ctrl+plus)" aria-label="Zoom in" onClick={zoomIn}>
         <Icon name="plus" size={16} />
       </button>
-      <button type="button" className="icon-button" title="Zoom out (Ctrl+minus)" aria-label="Zoom out" onClick={zoomOut}>
+      <button
+        type="button"
+        className="icon-button"
+        title="Zoom out (Ctrl+minus)"
+        aria-label="Zoom out"
+        onClick={zoomOut}
+      >
         <Icon name="minus" size={16} />
       </button>
       <button type="button" className="icon-button" title="Fit to window (F)" aria-label="Fit to window" onClick={fit}>

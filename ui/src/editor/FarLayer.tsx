@@ -88,7 +88,9 @@ function paint(canvas: HTMLCanvasElement, view: Viewport, scene: Scene): void {
   pen.clearRect(0, 0, width, height);
   const colours = themeColours();
   const [x, y, zoom] = view.transform;
-  const places = new Map(scene.drawn.map(({ id, position }) => [id, { x: position.x * zoom + x, y: position.y * zoom + y }]));
+  const places = new Map(
+    scene.drawn.map(({ id, position }) => [id, { x: position.x * zoom + x, y: position.y * zoom + y }]),
+  );
   paintLinks(pen, view, scene, places, colours);
   const count = scene.nearby.isFar ? paintNodes(pen, view, scene, places, colours, ratio) : 0;
   canvas.dataset.nodes = String(count);
@@ -97,7 +99,13 @@ function paint(canvas: HTMLCanvasElement, view: Viewport, scene: Scene): void {
 type Places = ReadonlyMap<string, Point>;
 type Pen = CanvasRenderingContext2D;
 
-function paintLinks(pen: Pen, { width, height, transform: [, , zoom] }: Viewport, scene: Scene, places: Places, colours: Colours): void {
+function paintLinks(
+  pen: Pen,
+  { width, height, transform: [, , zoom] }: Viewport,
+  scene: Scene,
+  places: Places,
+  colours: Colours,
+): void {
   const { linksDown, ports } = useRunning.getState();
   const traffic = useTraffic.getState().links;
   const elements = new Set(scene.nearby.links.map(({ id }) => id));
@@ -106,7 +114,8 @@ function paintLinks(pen: Pen, { width, height, transform: [, , zoom] }: Viewport
   for (const { id, source, target, data, selected } of scene.lines) {
     const [a, b] = [places.get(source), places.get(target)];
     if (elements.has(id) || !a || !b || !data) continue;
-    if (Math.max(a.x, b.x) < 0 || Math.min(a.x, b.x) > width || Math.max(a.y, b.y) < 0 || Math.min(a.y, b.y) > height) continue;
+    if (Math.max(a.x, b.x) < 0 || Math.min(a.x, b.x) > width || Math.max(a.y, b.y) < 0 || Math.min(a.y, b.y) > height)
+      continue;
     const isDown = linksDown.has(id);
     const load = traffic[id] && !isDown ? loadOf(data.link, traffic[id], tcOf(ports, id)) : null;
     const colour = selected
@@ -131,7 +140,14 @@ function paintLinks(pen: Pen, { width, height, transform: [, , zoom] }: Viewport
 }
 
 /** Draw the tiles, and the names if they can be read; returns how many nodes were drawn. */
-function paintNodes(pen: Pen, view: Viewport, { drawn }: Scene, places: Places, colours: Colours, ratio: number): number {
+function paintNodes(
+  pen: Pen,
+  view: Viewport,
+  { drawn }: Scene,
+  places: Places,
+  colours: Colours,
+  ratio: number,
+): number {
   const { width, height } = view;
   const zoom = view.transform[2];
   const [wide, high] = [TILE.width * zoom, TILE.height * zoom];
@@ -219,7 +235,17 @@ function tileOf(kind: Kind, zoom: number, ratio: number, colours: Colours): HTML
 }
 
 const DEVICES = ["host", "switch", "ovs", "router", "controller"] as const;
-const OTHERS = ["link", "link-down", "control-link", "accent", "error", "text", "panel-raised", "line-strong", "font"] as const;
+const OTHERS = [
+  "link",
+  "link-down",
+  "control-link",
+  "accent",
+  "error",
+  "text",
+  "panel-raised",
+  "line-strong",
+  "font",
+] as const;
 type Device = (typeof DEVICES)[number];
 type Colours = Record<Device | `${Device}-fill` | (typeof OTHERS)[number], string>;
 let known: { theme: string | undefined; colours: Colours } | null = null;
@@ -230,7 +256,9 @@ function themeColours(): Colours {
   if (known === null || known.theme !== root.dataset.theme) {
     const style = getComputedStyle(root);
     const names = [...OTHERS, ...DEVICES, ...DEVICES.map((device) => `${device}-fill` as const)];
-    const colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Colours;
+    const colours = Object.fromEntries(
+      names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+    ) as Colours;
     known = { theme: root.dataset.theme, colours };
   }
   return known.colours;

@@ -15,7 +15,8 @@ export const FrameNode = memo(function FrameNode({ id, data, selected }: NodePro
     (_: unknown, { x, y, width, height }: ResizeParams) => {
       const frame = useDocument.getState().frames[id];
       const [left, top, wide, high] = [x, y, width, height].map(Math.round) as [number, number, number, number];
-      if (frame !== undefined) void edit("Resize frame", { frames: [{ ...frame, x: left, y: top, width: wide, height: high }] });
+      if (frame !== undefined)
+        void edit("Resize frame", { frames: [{ ...frame, x: left, y: top, width: wide, height: high }] });
     },
     [id],
   );
@@ -24,7 +25,14 @@ export const FrameNode = memo(function FrameNode({ id, data, selected }: NodePro
       {(["top", "right", "bottom", "left"] as const).map((side) => (
         <div key={side} className={`frame-edge frame-edge-${side}`} />
       ))}
-      <NodeResizer isVisible={selected} minWidth={MIN_WIDTH} minHeight={MIN_HEIGHT} handleClassName="frame-handle" lineClassName="frame-line" onResizeEnd={resize} />
+      <NodeResizer
+        isVisible={selected}
+        minWidth={MIN_WIDTH}
+        minHeight={MIN_HEIGHT}
+        handleClassName="frame-handle"
+        lineClassName="frame-line"
+        onResizeEnd={resize}
+      />
       {text !== "" && <div className="frame-text">{text}</div>}
     </div>
   );

@@ -1,30 +1,36 @@
 import { useInternalNode, type EdgeProps } from "@xyflow/react";
-import { memo } from "react";
+import { memo, useRef } from "react";
+import { useShallow } from "zustand/react/shallow";
 import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
-import { addressesShown, usePort, useTc } from "../stores/ports";
+import { valueText } from "../charts/units";
+import { usePort, useTc } from "../stores/ports";
+import { limitBytes, useQueues } from "../stores/queues";
 import { useRunning } from "../stores/running";
 import { shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
-import { summary, wrapped, type SetByTc } from "./conditions";
+import type { SetByTc } from "./conditions";
 import type { LinkFlow } from "./flow";
 import { loadOf } from "./load";
-import { course, endPart, TILE, type Course, type Point } from "./geometry";
+import { course, TILE, type Course, type Point } from "./geometry";
+import {
+  END_LINE_HEIGHT,
+  endSpot,
+  endTexts,
+  LINE_HEIGHT,
+  middleSpot,
+  middleTexts,
+  useTextPlaces,
+  type EndPlace,
+  type MiddlePlace,
+} from "./linkTexts";
 import { problemText, useProblemsOf } from "./problems";
 
-/** Distances, in pixels of the canvas, from the middle of a tile to the name of its port. Below a tile are its own texts. */
-const [NAME_AT, NAME_BELOW_AT] = [62, 84];
-/** A line leaves its tile below if the sine of its downward angle is at least this. */
-const DOWNWARD = 0.55;
+const GLASS = { width: 11, height: 26 };
+/** Where the glass of a queue stands: from the middle of the tile, and from the line. */
+const [GLASS_AT, GLASS_AWAY] = [37, 4];
 /** Width in pixels in which a click hits a line. */
 const HIT_WIDTH = 18;
-/** Texts beside steeper lines (in degrees) are not rotated. */
-const STEEP = 62;
-const BESIDE_X = 18;
-const BESIDE_Y = 9;
-/** Width of a letter in pixels, to find how much text fits a line. */
-const LETTER = 6;
-
 /** A link: a line between two tiles, with its conditions in the middle and its ports at the ends. */
 export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
   const a = useInternalNode(source)?.internals.positionAbsolute;
@@ -57,6 +63,8 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
       </path>
       {!isControl && <End link={link} end="a" node={source} line={line} />}
       {!isControl && <End link={link} end="b" node={target} line={line} />}
+      {!isControl && <Glass link={link} end="a" line={line} tc={tc} />}
+      {!isControl && <Glass link={link} end="b" line={line} tc={tc} />}
       {!isControl && <Middle link={link} line={line} traffic={traffic} tc={tc} isDown={isDown} />}
       {problems.length > 0 && <Mark at={line.at(0.5)} text="!" />}
       {isDown && <Mark at={line.at(0.5)} text="✕" />}
@@ -71,27 +79,18 @@ function centreOf(corner: Point): Point {
 /** Name and address of a port, where the line leaves the tile. */
 function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node: string; line: Course }) {
   const port = usePort(link.id, end);
-  const showsPorts = useView((state) => state.showsPorts);
-  const showsAddresses = useView((state) => state.showsAddresses);
-  const name = useDocument((state) => state.nodes[node]?.name);
+  useView(useShallow(({ showsPorts, showsAddresses }) => ({ showsPorts, showsAddresses })));
+  const drawn = useDocument((state) => state.nodes[node]);
   const isAlone = useDocument((state) => state.nodes[node]?.kind === "host" && linkCounts(state.links).get(node) === 1);
-  if (port === undefined) return null;
-  const short = name !== undefined && port.name.startsWith(`${name}-`) ? port.name.slice(name.length + 1) : port.name;
-  const texts = [
-    showsPorts ? short : "",
-    // A host with one port has its address below its name.
-    showsAddresses && !isAlone ? addressesShown(port) : "",
-  ].filter((text) => text !== "");
+  const place = useTextPlaces(({ places }) => places.get(`${link.id} ${end}`) as EndPlace | undefined);
+  const texts = endTexts(port, drawn, isAlone);
   if (texts.length === 0 || line.length < 90) return null;
-  const [here, there] = end === "a" ? [line.at(0), line.at(1)] : [line.at(1), line.at(0)];
-  const isBelow = line.length > 0 && (there.y - here.y) / line.length > DOWNWARD;
-  const part = endPart(line.length, isBelow ? NAME_BELOW_AT : NAME_AT);
-  const at = beside(line, end === "a" ? part : 1 - part);
+  const at = endSpot(line, end, place);
   return (
     // Moved by a transformation, because a text whose x changes is laid out again.
-    <text className="line-text line-end" transform={`translate(${at.x},${at.y + 4})`} textAnchor="middle">
+    <text className="line-text line-end" transform={`translate(${at.x},${at.y})`} textAnchor="middle">
       {texts.map((text, index) => (
-        <tspan key={index} x={0} dy={index === 0 ? 0 : 12}>
+        <tspan key={index} x={0} dy={index === 0 ? 0 : END_LINE_HEIGHT}>
           {text}
         </tspan>
       ))}
@@ -115,23 +114,6 @@ function linkCounts(links: Readonly<Record<string, DrawnLink>>): ReadonlyMap<str
   return counts;
 }
 
-/** A point beside the line for a text: below it, because the conditions are above; left of a steep line. */
-function beside(line: Course, part: number): Point {
-  const at = line.at(part);
-  const [before, after] = [line.at(part - 0.02), line.at(part + 0.02)];
-  const length = Math.hypot(after.x - before.x, after.y - before.y) || 1;
-  let normal = { x: (after.y - before.y) / length, y: -(after.x - before.x) / length };
-  if (normal.y < -0.2 || (Math.abs(normal.y) <= 0.2 && normal.x > 0)) normal = { x: -normal.x, y: -normal.y };
-  return { x: at.x + normal.x * BESIDE_X, y: at.y + normal.y * BESIDE_Y };
-}
-
-/** The angle of the line in its middle, from -90 to 90 degrees so that texts are upright. */
-function angleOf(line: Course): number {
-  const [before, after] = [line.at(0.48), line.at(0.52)];
-  const angle = (Math.atan2(after.y - before.y, after.x - before.x) * 180) / Math.PI;
-  return angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle;
-}
-
 interface MiddleProps {
   link: DrawnLink;
   line: Course;
@@ -142,36 +124,54 @@ interface MiddleProps {
 
 /** The conditions of the link and, while it runs, its throughput. */
 function Middle({ link, line, traffic, tc, isDown }: MiddleProps) {
-  const showsConditions = useView((state) => state.showsConditions);
-  const arrows = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));
-  const { both, a, b } = summary(link, tc);
-  const [toB, toA] = arrows ? ["→", "←"] : ["←", "→"];
-  const room = Math.max(12, (line.length - TILE.width - 16) / LETTER);
-  const lines = showsConditions
-    ? [both, a && `${toB} ${a}`, b && `${toA} ${b}`, tc.a || tc.b ? "(set by tc)" : ""].filter(Boolean).flatMap((text) => wrapped(text, room))
-    : [];
+  useView((state) => state.showsConditions);
+  const isForward = useDocument((state) => (state.nodes[link.a]?.x ?? 0) <= (state.nodes[link.b]?.x ?? 0));
+  const place = useTextPlaces(({ places }) => places.get(`${link.id} middle`) as MiddlePlace | undefined);
+  const lines = middleTexts(link, tc, line, isForward);
   if (traffic !== undefined && !isDown && Math.max(traffic.a_bps, traffic.b_bps) >= 100) {
-    const way = traffic.a_bps >= traffic.b_bps ? toB : toA;
+    const way = traffic.a_bps >= traffic.b_bps === isForward ? "→" : "←";
     lines.push(`${way} ${shownRate(Math.max(traffic.a_bps, traffic.b_bps))}`);
   }
   if (lines.length === 0 || line.length < 60) return null;
-  const at = line.at(0.5);
-  const angle = angleOf(line);
-  const isSteep = Math.abs(angle) > STEEP;
-  const x = isSteep ? 9 : 0;
-  const first = isSteep ? 4 - (lines.length - 1) * 6.5 : -7 - (lines.length - 1) * 13;
+  const { at, angle, x, first, anchor } = middleSpot(line, lines.length, place);
   return (
-    <text
-      className="line-text"
-      transform={`translate(${at.x},${at.y}) rotate(${isSteep ? 0 : angle})`}
-      textAnchor={isSteep ? "start" : "middle"}
-    >
+    <text className="line-text" transform={`translate(${at.x},${at.y}) rotate(${angle})`} textAnchor={anchor}>
       {lines.map((text, index) => (
-        <tspan key={index} x={x} y={first + index * 13}>
+        <tspan key={index} x={x} y={first + index * LINE_HEIGHT}>
           {text}
         </tspan>
       ))}
     </text>
+  );
+}
+
+/** The queue of a port while it holds something: a glass that fills up to its limit, and what was dropped. */
+function Glass({ link, end, line, tc }: { link: DrawnLink; end: "a" | "b"; line: Course; tc: SetByTc }) {
+  const queue = useQueues(({ queues }) => queues[`${link.id} ${end}`]);
+  const isShown = useView((state) => state.showsTraffic);
+  const port = usePort(link.id, end);
+  const limit = limitBytes(link, end, tc);
+  const most = useRef(0);
+  if (queue === undefined || !isShown || line.length < 90) return null;
+  most.current = Math.max(most.current, queue.bytes);
+  // Without a known limit, the glass is as high as the longest queue so far.
+  const part = Math.min(1, queue.bytes / (limit ?? Math.max(most.current, 1)));
+  const { x, y } = endSpot(line, end, { distance: GLASS_AT, away: GLASS_AWAY, isFlipped: true });
+  const level = queue.drops > 0 || part >= 0.9 ? "full" : part >= 0.6 ? "busy" : "used";
+  const { width, height } = GLASS;
+  const limitText = limit === null ? "" : ` of ${valueText(limit, "B")}`;
+  return (
+    <g className={`glass glass-${level}`} transform={`translate(${x - width / 2},${y - height + 4})`}>
+      <title>{`Queue of ${port?.name ?? "this port"}: ${valueText(queue.bytes, "B")}${limitText}${queue.drops > 0 ? `, ${queue.drops} packets dropped within a second` : ""}`}</title>
+      <rect className="glass-fill" y={height * (1 - part)} width={width} height={height * part} />
+      <path className="glass-wall" d={`M0,0 V${height} H${width} V0`} />
+      {limit !== null && <path className="glass-limit" d={`M-3,0 H${width + 3}`} />}
+      {queue.drops > 0 && (
+        <text className="glass-drops" x={width / 2} y={-4} textAnchor="middle">
+          −{queue.drops}
+        </text>
+      )}
+    </g>
   );
 }
 

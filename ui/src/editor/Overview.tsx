@@ -1,6 +1,6 @@
 /** The overview of a large network: its nodes as dots, and the visible part as a frame that can be moved. */
 import { useStore } from "@xyflow/react";
-import { useEffect, useRef, type PointerEvent } from "react";
+import { useEffect, useMemo, useRef, type PointerEvent } from "react";
 import type { AnyFlow } from "./flow";
 import type { Point } from "./geometry";
 import { boundsOf } from "./nearby";
@@ -13,7 +13,7 @@ const MARGIN = 6;
 export function Overview({ drawn, colourOf }: { drawn: readonly AnyFlow[]; colourOf: (node: AnyFlow) => string }) {
   const dots = useRef<HTMLCanvasElement>(null);
   const theme = document.documentElement.dataset.theme;
-  const scale = scaleOf(drawn);
+  const scale = useMemo(() => scaleOf(drawn), [drawn]);
   const frame = useStore(({ width, height, transform: [x, y, zoom] }) =>
     [scale.toX(-x / zoom), scale.toY(-y / zoom), (width / zoom) * scale.factor, (height / zoom) * scale.factor]
       .map((value) => value.toFixed(1))
@@ -31,7 +31,7 @@ export function Overview({ drawn, colourOf }: { drawn: readonly AnyFlow[]; colou
       pen.fillStyle = colours.get(name)!;
       pen.fillRect(scale.toX(node.position.x) - 1, scale.toY(node.position.y) - 1, 2, 2);
     }
-  }, [drawn, colourOf, theme]);
+  }, [drawn, colourOf, theme, scale]);
   const go = (event: PointerEvent<HTMLDivElement>) => {
     if (event.buttons !== 1) return;
     const box = event.currentTarget.getBoundingClientRect();
@@ -50,7 +50,10 @@ export function Overview({ drawn, colourOf }: { drawn: readonly AnyFlow[]; colou
 /** From the document to the overview, and back. */
 function scaleOf(drawn: readonly AnyFlow[]) {
   const { left, top, right, bottom } = boundsOf(drawn);
-  const factor = Math.min((WIDTH - 2 * MARGIN) / Math.max(1, right - left), (HEIGHT - 2 * MARGIN) / Math.max(1, bottom - top));
+  const factor = Math.min(
+    (WIDTH - 2 * MARGIN) / Math.max(1, right - left),
+    (HEIGHT - 2 * MARGIN) / Math.max(1, bottom - top),
+  );
   const [x0, y0] = [(WIDTH - (right - left) * factor) / 2, (HEIGHT - (bottom - top) * factor) / 2];
   return {
     factor,

@@ -4,14 +4,7 @@ import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { select, useSelection } from "../stores/selection";
 import { toast } from "../stores/toasts";
-import {
-  aligned,
-  distributed,
-  freePlace,
-  type Edge,
-  type Placed,
-  type Point,
-} from "./geometry";
+import { aligned, distributed, freePlace, type Edge, type Placed, type Point } from "./geometry";
 import { isKind, KINDS, type Kind, type Tool } from "./kinds";
 import { laidOut, type Edge as LinkEnds, type Layout } from "./layouts";
 import { freshId, nextNumber } from "./names";
@@ -92,7 +85,8 @@ export function selectInside(id: string): void {
   const { nodes, links, labels, frames } = useDocument.getState();
   const frame = frames[id];
   if (frame === undefined) return;
-  const isInside = ({ x, y }: Point) => x >= frame.x && x <= frame.x + frame.width && y >= frame.y && y <= frame.y + frame.height;
+  const isInside = ({ x, y }: Point) =>
+    x >= frame.x && x <= frame.x + frame.width && y >= frame.y && y <= frame.y + frame.height;
   const inside = [...Object.values(nodes), ...Object.values(labels)].filter(isInside).map((element) => element.id);
   const known = new Set(inside);
   const between = Object.values(links).filter(({ a, b }) => known.has(a) && known.has(b));
@@ -122,10 +116,7 @@ function refusal(a: DrawnNode, b: DrawnNode, links: readonly DrawnLink[]): { wha
     const hint = "only an Open vSwitch can have a controller; change the type of the switch first";
     return { what: `${other.name} cannot be linked to controller ${controller.name}`, hint };
   }
-  const isLinked = links.some(
-    (link) =>
-      (link.a === a.id && link.b === b.id) || (link.a === b.id && link.b === a.id),
-  );
+  const isLinked = links.some((link) => (link.a === a.id && link.b === b.id) || (link.a === b.id && link.b === a.id));
   return isLinked ? { what: `${other.name} is linked to controller ${controller.name} already`, hint: "" } : null;
 }
 
@@ -221,7 +212,9 @@ export function copied(): string | null {
     labels: Object.values(labels).filter(({ id }) => ids.has(id)),
     frames: Object.values(frames).filter(({ id }) => ids.has(id)),
   };
-  return [clip.nodes, clip.labels, clip.frames].every((elements) => elements?.length === 0) ? null : JSON.stringify(clip);
+  return [clip.nodes, clip.labels, clip.frames].every((elements) => elements?.length === 0)
+    ? null
+    : JSON.stringify(clip);
 }
 
 /** Paste a text that `copied` made. Returns false for any other text. */
@@ -279,9 +272,19 @@ function putCopies(clip: Clip, step: number, label: string): void {
     x: text.x + step,
     y: text.y + step,
   }));
-  const frames = (clip.frames ?? []).map((frame) => ({ ...frame, id: freshId("f"), x: frame.x + step, y: frame.y + step }));
+  const frames = (clip.frames ?? []).map((frame) => ({
+    ...frame,
+    id: freshId("f"),
+    x: frame.x + step,
+    y: frame.y + step,
+  }));
   const count = nodes.length + labels.length + frames.length;
-  void edit(`${label} ${count === 1 && nodes[0] ? nodes[0].name : `${count} elements`}`, { nodes, links, labels, frames });
+  void edit(`${label} ${count === 1 && nodes[0] ? nodes[0].name : `${count} elements`}`, {
+    nodes,
+    links,
+    labels,
+    frames,
+  });
   select([...nodes, ...labels, ...frames].map(({ id }) => id));
 }
 

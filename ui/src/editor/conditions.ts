@@ -3,23 +3,7 @@
  * packets that leave at that end. Here an option is in one place only: in `options` if it is equal in
  * both directions, else at both ends.
  */
-import type { DrawnLink } from "../protocol";
-
-/** Options that are conditions; all others in `a_options` are options of the port. */
-const CONDITIONS = [
-  "rate",
-  "delay",
-  "jitter",
-  "delay_correlation",
-  "distribution",
-  "loss",
-  "loss_correlation",
-  "duplicate",
-  "corrupt",
-  "reorder",
-  "reorder_correlation",
-  "queue",
-] as const;
+import { CONDITIONS, type DrawnLink } from "../protocol";
 
 export type Direction = "both" | "a" | "b";
 
@@ -29,11 +13,7 @@ export function valueAt(link: DrawnLink, end: "a" | "b", name: string): unknown 
 }
 
 /** The value in a direction; for "both", `differs` if the two directions are not the same. */
-export function valueOf(
-  link: DrawnLink,
-  direction: Direction,
-  name: string,
-): { value: unknown; differs: boolean } {
+export function valueOf(link: DrawnLink, direction: Direction, name: string): { value: unknown; differs: boolean } {
   if (direction !== "both") return { value: valueAt(link, direction, name), differs: false };
   const a = valueAt(link, "a", name);
   const b = valueAt(link, "b", name);
@@ -92,8 +72,7 @@ export function wrapped(text: string, room: number): string[] {
 }
 
 function only(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const known: readonly string[] = CONDITIONS;
-  return Object.fromEntries(Object.entries(options).filter(([name]) => known.includes(name)));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => CONDITIONS.includes(name)));
 }
 
 /** Conditions in one line: "10Mbps · 20ms±2ms · loss 1% · fq_codel". */
@@ -114,7 +93,7 @@ export function queueName(queue: unknown): string {
   return `${String(kind)}${size}`;
 }
 
-const TIME_NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, "µs": 1e3, "μs": 1e3, ms: 1e6, s: 1e9 };
+const TIME_NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 };
 
 /** The nanoseconds of "20ms"; null if the text is no time. */
 export function timeNs(text: unknown): number | null {

@@ -54,17 +54,31 @@ describe("a link's directions", () => {
 describe("geometry", () => {
   test("parallel lines bow to both sides, and do not meet", () => {
     expect([0, 1, 2].map((index) => laneOf(index, 3))).toEqual([-1, 0, 1]);
-    const [a, b] = [{ x: 0, y: 0 }, { x: 100, y: 0 }];
+    const [a, b] = [
+      { x: 0, y: 0 },
+      { x: 100, y: 0 },
+    ];
     expect(course(a, b, -1, true).at(0.5).y).toBe(-course(a, b, 1, true).at(0.5).y);
     // The same lane seen from its other end is the same line.
     expect(course(b, a, 1, false).at(0.5).y).toBeCloseTo(course(a, b, 1, true).at(0.5).y);
   });
   test("what is dragged snaps to the nearest line within reach", () => {
-    const found = align([{ x: 103, y: 50 }], [{ x: 100, y: 0 }, { x: 101, y: 200 }], 6);
+    const found = align(
+      [{ x: 103, y: 50 }],
+      [
+        { x: 100, y: 0 },
+        { x: 101, y: 200 },
+      ],
+      6,
+    );
     expect(found).toEqual({ dx: -2, dy: 0, guides: [{ axis: "x", at: 101 }] });
   });
   test("aligning and distributing", () => {
-    const things = [{ id: "a", x: 0, y: 0 }, { id: "b", x: 90, y: 10 }, { id: "c", x: 100, y: 20 }];
+    const things = [
+      { id: "a", x: 0, y: 0 },
+      { id: "b", x: 90, y: 10 },
+      { id: "c", x: 100, y: 20 },
+    ];
     expect(aligned(things, "bottom").map(({ y }) => y)).toEqual([20, 20, 20]);
     expect(distributed(things, "x").map(({ x }) => x)).toEqual([0, 50, 100]);
   });

@@ -52,7 +52,7 @@ export function laneOf(index: number, count: number): number {
 
 /** Where to put the text of an end: outside the tile, but not past the middle. */
 export function endPart(length: number, distance: number): number {
-  return length === 0 ? 0 : Math.min(distance / length, 0.36);
+  return length === 0 ? 0 : Math.min(distance / length, 0.42);
 }
 
 export interface Guide {

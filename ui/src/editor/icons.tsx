@@ -42,7 +42,9 @@ const SHAPES = {
       <path d="M6.8 16.8 17.2 7.2" />
     </>
   ),
-  frame: <path d="M3.5 8.5v-3a1 1 0 0 1 1-1h3M16.5 4.5h3a1 1 0 0 1 1 1v3M20.5 15.5v3a1 1 0 0 1-1 1h-3M7.5 19.5h-3a1 1 0 0 1-1-1v-3M10.5 4.5h3M10.5 19.5h3M3.5 11v2.5M20.5 11v2.5" />,
+  frame: (
+    <path d="M3.5 8.5v-3a1 1 0 0 1 1-1h3M16.5 4.5h3a1 1 0 0 1 1 1v3M20.5 15.5v3a1 1 0 0 1-1 1h-3M7.5 19.5h-3a1 1 0 0 1-1-1v-3M10.5 4.5h3M10.5 19.5h3M3.5 11v2.5M20.5 11v2.5" />
+  ),
   label: <path d="M5 7.5V5h14v2.5M12 5v14M9.5 19h5" />,
   run: <path d="M7 4.5v15l12-7.5z" />,
   stop: <rect x="6" y="6" width="12" height="12" rx="1.5" />,
@@ -83,6 +85,23 @@ const SHAPES = {
   download: <path d="M12 4v11m-4-4 4 4 4-4M4.5 19.5h15" />,
   upload: <path d="M12 15V4M8 8l4-4 4 4M4.5 19.5h15" />,
   refresh: <path d="M19.5 12A7.5 7.5 0 1 1 17 6.4M17.5 3v4h-4" />,
+  splitRight: <path d="M3.5 5.5h17v13h-17zM12 5.5v13M15 12h3m-1.2-1.2L18 12l-1.2 1.2" />,
+  splitBelow: <path d="M3.5 5.5h17v13h-17zM3.5 12h17M12 14v3m-1.2-1.2L12 17l1.2-1.2" />,
+  float: <path d="M3.5 8.5h12v11h-12zM8.5 8.5v-4h12v11h-5" />,
+  tile: <path d="M3.5 4.5h7v7h-7zM13.5 4.5h7v7h-7zM3.5 14.5h7v5h-7zM13.5 14.5h7v5h-7z" />,
+  stack: <path d="M3.5 8.5h17v11h-17zM5.5 5.5h13M3.5 8.5h7v3h10" />,
+  larger: <path d="m7 10 5-5 5 5M12 5v9M5 19h14" />,
+  smaller: <path d="m7 9 5 5 5-5M12 5v9M5 19h14" />,
+  find: (
+    <>
+      <circle cx="10.5" cy="10.5" r="6" />
+      <path d="m15 15 5.5 5.5" />
+    </>
+  ),
+  marker: <path d="M6 20.5v-17M6 4.5h11l-2.5 3.5 2.5 3.5H6" />,
+  now: <path d="m5 6 6 6-6 6M12 6l6 6-6 6M20.5 5v14" />,
+  pause: <path d="M8 5.5v13M16 5.5v13" />,
+  together: <path d="M3.5 4.5h8v6h-8zM3.5 14.5h8v5h-8zM15 7.5h5.5M15 17h5.5M18 7.5V17" />,
   terminal: (
     <>
       <rect x="2.5" y="4.5" width="19" height="15" rx="1.5" />

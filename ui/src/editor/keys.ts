@@ -40,6 +40,8 @@ const STEP = 10;
 /** Whether a key belongs to a field, a terminal, a menu or a dialog. */
 function isElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
+  // Without a program, a terminal needs no shortcuts.
+  if (target.closest(".terminal-pane.is-ended") !== null) return false;
   return target.closest("input, textarea, select, [contenteditable], [role=menu], dialog, .xterm") !== null;
 }
 
@@ -101,7 +103,7 @@ function command(event: KeyboardEvent): boolean {
   else if (key === "o") showOpen();
   else if (key === "a") selectAll();
   else if (key === "d") duplicateSelected();
-  else if (key === "," ) showDialog("preferences");
+  else if (key === ",") showDialog("preferences");
   else if (key === "=" || key === "+") zoomIn();
   else if (key === "-") zoomOut();
   else if (key === "0") zoomTo(1);
@@ -120,6 +122,8 @@ function plain(event: KeyboardEvent): boolean {
   const isOnButton = event.target instanceof Element && event.target.closest("button") !== null;
   if (isOnButton && (event.key === "Enter" || event.key === " ")) return false;
   if (event.key in ARROWS) return nudge(event);
+  // The other end of a link is a node: Tab goes round among them.
+  if (event.key === "Tab" && linkFrom !== null) return focusNextNode(event.shiftKey ? -1 : 1);
   if (event.key === "Escape") escape();
   else if (event.key === "Delete" || event.key === "Backspace") deleteSelected();
   else if (event.key === "Enter") enter(tool, linkFrom, focused);
@@ -162,6 +166,14 @@ function terminals(): void {
   for (const id of selectedIds()) {
     if (nodes[id]?.kind === "host" || nodes[id]?.kind === "router") void openTerminal(id);
   }
+}
+
+function focusNextNode(step: 1 | -1): boolean {
+  const nodes = [...document.querySelectorAll<HTMLElement>(".react-flow__node-device")];
+  const at = nodes.findIndex((node) => node.dataset.id === focusedNode());
+  if (at < 0) return false;
+  nodes[(at + step + nodes.length) % nodes.length]?.focus();
+  return true;
 }
 
 function focusedNode(): string | null {

@@ -3,7 +3,14 @@ import { laidOut, type Edge, type Layout } from "./layouts";
 
 const node = (id: string) => ({ id, x: 10, y: 20 });
 const STAR: Edge[] = ["h1", "h2", "h3", "h4"].map((host) => ["s1", host] as const);
-const TREE: Edge[] = [["s1", "s2"], ["s1", "s3"], ["s2", "h1"], ["s2", "h2"], ["s3", "h3"], ["s3", "h4"]];
+const TREE: Edge[] = [
+  ["s1", "s2"],
+  ["s1", "s3"],
+  ["s2", "h1"],
+  ["s2", "h2"],
+  ["s3", "h3"],
+  ["s3", "h4"],
+];
 
 function placed(edges: readonly Edge[], layout: Layout) {
   const ids = [...new Set(edges.flat())];
@@ -15,7 +22,8 @@ it("no two nodes stand on top of each other, and the drawing stays where it is",
     for (const edges of [STAR, TREE, [...TREE, ["h1", "h4"], ["x", "y"]] as Edge[]]) {
       const points = [...placed(edges, layout).values()];
       points.forEach((one, at) => {
-        for (const other of points.slice(at + 1)) expect(Math.hypot(one.x - other.x, one.y - other.y), layout).toBeGreaterThan(60);
+        for (const other of points.slice(at + 1))
+          expect(Math.hypot(one.x - other.x, one.y - other.y), layout).toBeGreaterThan(60);
       });
       const xs = points.map(({ x }) => x);
       expect(Math.abs((Math.min(...xs) + Math.max(...xs)) / 2 - 10)).toBeLessThanOrEqual(1);
@@ -31,7 +39,13 @@ it("a tree has its root on top, and parents above the middle of their children",
 });
 
 it("on a circle neighbours are side by side", () => {
-  const ring: Edge[] = [["a", "b"], ["c", "d"], ["b", "c"], ["d", "e"], ["e", "a"]];
+  const ring: Edge[] = [
+    ["a", "b"],
+    ["c", "d"],
+    ["b", "c"],
+    ["d", "e"],
+    ["e", "a"],
+  ];
   const at = placed(ring, "circle");
   const length = ([a, b]: Edge) => Math.hypot(at.get(a)!.x - at.get(b)!.x, at.get(a)!.y - at.get(b)!.y);
   const lengths = ring.map(length);

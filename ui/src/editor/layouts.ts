@@ -33,7 +33,9 @@ function graphOf(nodes: readonly Placed[], edges: readonly Edge[]): Graph {
 
 function inGrid(nodes: readonly Placed[]): Map<string, Point> {
   const columns = Math.ceil(Math.sqrt(nodes.length));
-  return new Map(nodes.map(({ id }, index) => [id, { x: (index % columns) * STEP_X, y: Math.floor(index / columns) * STEP_Y }]));
+  return new Map(
+    nodes.map(({ id }, index) => [id, { x: (index % columns) * STEP_X, y: Math.floor(index / columns) * STEP_Y }]),
+  );
 }
 
 /** On a circle in an order in which most neighbours are side by side. */
@@ -147,8 +149,13 @@ const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 function byForce(nodes: readonly Placed[], graph: Graph): Map<string, Point> {
   const ids = partsOf(graph).flat();
   const index = new Map(ids.map((id, at) => [id, at]));
-  const links = ids.flatMap((id, a) => graph.get(id)!.flatMap((other) => (index.get(other)! > a ? [[a, index.get(other)!] as const] : [])));
-  const points = ids.map((_, at): Point => ({ x: LENGTH * Math.sqrt(at) * Math.cos(at * GOLDEN), y: LENGTH * Math.sqrt(at) * Math.sin(at * GOLDEN) }));
+  const links = ids.flatMap((id, a) =>
+    graph.get(id)!.flatMap((other) => (index.get(other)! > a ? [[a, index.get(other)!] as const] : [])),
+  );
+  const points = ids.map((_, at): Point => ({
+    x: LENGTH * Math.sqrt(at) * Math.cos(at * GOLDEN),
+    y: LENGTH * Math.sqrt(at) * Math.sin(at * GOLDEN),
+  }));
   const rounds = Math.max(60, Math.min(ROUNDS, Math.round(60_000 / nodes.length)));
   const reach = LENGTH * Math.sqrt(nodes.length);
   for (let round = 0; round < rounds; round += 1) {

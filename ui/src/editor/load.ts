@@ -6,7 +6,11 @@ import { valueAt, type SetByTc } from "./conditions";
 export type Level = "used" | "busy" | "full";
 
 /** Line width shows the throughput, colour the utilization. */
-export function loadOf(link: DrawnLink, { a_bps, b_bps }: Traffic, tc: SetByTc): { width: number; level: Level } | null {
+export function loadOf(
+  link: DrawnLink,
+  { a_bps, b_bps }: Traffic,
+  tc: SetByTc,
+): { width: number; level: Level } | null {
   const max_bps = Math.max(a_bps, b_bps);
   if (max_bps < 100) return null;
   const width = Math.min(9, 2.4 + Math.max(0, Math.log10(max_bps) - 3) * 0.95);

@@ -33,9 +33,7 @@ export function nodeMenu(id: string): readonly MenuEntry[] {
   const runs = isRunning();
   const hasTerminal = node?.kind === "host" || node?.kind === "router";
   return [
-    ...(runs && hasTerminal
-      ? [{ title: "Terminal", keys: "T", run: () => void openTerminal(id) }]
-      : []),
+    ...(runs && hasTerminal ? [{ title: "Terminal", keys: "T", run: () => void openTerminal(id) }] : []),
     ...(runs && node?.kind === "switch"
       ? [
           { title: "Root terminal", run: () => void openTerminal(CLIENT) },
@@ -44,9 +42,7 @@ export function nodeMenu(id: string): readonly MenuEntry[] {
       : []),
     ...(runs && (hasTerminal || node?.kind === "switch") ? (["line"] as const) : []),
     { title: "Properties", keys: "Enter", run: () => openProperties() },
-    ...(node !== undefined && !isMany
-      ? [{ title: "Link to…", keys: "L", run: () => beginLink(id) }]
-      : []),
+    ...(node !== undefined && !isMany ? [{ title: "Link to…", keys: "L", run: () => beginLink(id) }] : []),
     ...(id in frames ? [{ title: "Select what is inside", run: () => selectInside(id) }] : []),
     "line",
     ...copying(),

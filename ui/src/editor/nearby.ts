@@ -69,7 +69,8 @@ export function useNearby(drawn: AnyFlow[], lines: LinkFlow[]): Nearby {
     if (!isMany) return { nodes: drawn, links: lines, isFar: false };
     const wanted = new Set([hovered, linkFrom].filter((id) => id !== null));
     for (const id of neighbours(drawn, focused)) wanted.add(id);
-    const isKept = last.current?.cell === cell && last.current.lines === lines && drawn.some(({ dragging }) => dragging);
+    const isKept =
+      last.current?.cell === cell && last.current.lines === lines && drawn.some(({ dragging }) => dragging);
     if (!isKept) last.current = { cell, lines, visible: cell === "" ? null : visibleIn(rectOf(cell), drawn, lines) };
     const visible = last.current?.visible ?? null;
     const isWanted = ({ id, type }: AnyFlow) => type !== "device" || wanted.has(id);
@@ -115,7 +116,12 @@ export function visibleIn(rect: Rect, drawn: readonly AnyFlow[], lines: readonly
 
 /** Whether the box around two points touches a part of the document. */
 function isIn({ left, top, right, bottom }: Rect, a: Point, b: Point): boolean {
-  return Math.max(a.x, b.x) >= left && Math.min(a.x, b.x) <= right && Math.max(a.y, b.y) >= top && Math.min(a.y, b.y) <= bottom;
+  return (
+    Math.max(a.x, b.x) >= left &&
+    Math.min(a.x, b.x) <= right &&
+    Math.max(a.y, b.y) >= top &&
+    Math.min(a.y, b.y) <= bottom
+  );
 }
 
 /** A node with those before and after it, to which Tab leads; without a node the first and the last one. */
@@ -137,7 +143,9 @@ export function nodeAt({ x, y }: Point, drawn: readonly AnyFlow[]): string | nul
 /** The box around the middles of elements. */
 export function boundsOf(drawn: readonly AnyFlow[]): Rect {
   const rect = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
-  for (const { position: { x, y } } of drawn) {
+  for (const {
+    position: { x, y },
+  } of drawn) {
     rect.left = Math.min(rect.left, x);
     rect.right = Math.max(rect.right, x);
     rect.top = Math.min(rect.top, y);
@@ -157,7 +165,12 @@ export function touched({ left, top, right, bottom }: Rect, drawn: readonly AnyF
 }
 
 /** The link that is drawn next to a point of the document; null if there is none near enough. */
-export function linkNear(point: Point, zoom: number, links: ById<DrawnLink>, positions: ReadonlyMap<string, Point>): string | null {
+export function linkNear(
+  point: Point,
+  zoom: number,
+  links: ById<DrawnLink>,
+  positions: ReadonlyMap<string, Point>,
+): string | null {
   let [best, found]: [number, string | null] = [LINK_NEAR_PX / zoom, null];
   for (const { id, a, b } of Object.values(links)) {
     const [from, to] = [positions.get(a), positions.get(b)];

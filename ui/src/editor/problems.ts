@@ -48,7 +48,8 @@ export function openProperties(field?: string): void {
     requestAnimationFrame(() => {
       const form = document.querySelector<HTMLElement>(".inspector");
       const fields = [...(form?.querySelectorAll<HTMLElement>("[data-field]") ?? [])];
-      const target = fields.find((input) => input.dataset.field === field) ??
+      const target =
+        fields.find((input) => input.dataset.field === field) ??
         fields.find((input) => field !== undefined && field.startsWith(input.dataset.field ?? " ")) ??
         fields[0];
       target?.closest("details")?.setAttribute("open", "");

@@ -66,15 +66,20 @@ export function leaveFit(): void {
 function showsAll({ x, y, zoom }: Viewport, { width, height }: Size): boolean {
   const { nodes, labels, frames } = useDocument.getState();
   const [wide, high] = [(TILE.width / 2) * zoom, (TILE.height / 2) * zoom];
-  return [nodes, labels, frames].flatMap((elements) => Object.values(elements)).every((point: Point) => {
-    const [across, down] = [point.x * zoom + x, point.y * zoom + y];
-    return across >= wide && across <= width - wide && down >= high && down <= height - high;
-  });
+  return [nodes, labels, frames]
+    .flatMap((elements) => Object.values(elements))
+    .every((point: Point) => {
+      const [across, down] = [point.x * zoom + x, point.y * zoom + y];
+      return across >= wide && across <= width - wide && down >= high && down <= height - high;
+    });
 }
 
 function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
   const { nodes, labels, frames } = useDocument.getState();
-  const corners = Object.values(frames).flatMap(({ x, y, width, height }) => [{ id: "", x, y }, { id: "", x: x + width, y: y + height }]);
+  const corners = Object.values(frames).flatMap(({ x, y, width, height }) => [
+    { id: "", x, y },
+    { id: "", x: x + width, y: y + height },
+  ]);
   const points = [...Object.values(nodes), ...Object.values(labels), ...corners];
   if (flow === null || box === null || points.length === 0) return;
   // Not `fitView`, which knows only the nodes that are elements of the page, and not before they have
@@ -82,7 +87,8 @@ function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
   const bounds = { x: Infinity, y: Infinity, right: -Infinity, bottom: -Infinity };
   for (const point of points) {
     const size = flow.getInternalNode(point.id)?.measured;
-    const [wide, high] = point.id === "" ? [0, 0] : [(size?.width ?? TILE.width) / 2, (size?.height ?? TILE.height) / 2];
+    const [wide, high] =
+      point.id === "" ? [0, 0] : [(size?.width ?? TILE.width) / 2, (size?.height ?? TILE.height) / 2];
     bounds.x = Math.min(bounds.x, point.x - wide);
     bounds.y = Math.min(bounds.y, point.y - high);
     bounds.right = Math.max(bounds.right, point.x + wide);
@@ -90,7 +96,17 @@ function fitIn(ms: number, maxZoom = MAX_FIT_ZOOM): void {
   }
   const area = { x: bounds.x, y: bounds.y, width: bounds.right - bounds.x, height: bounds.bottom - bounds.y };
   const { width, height } = box.getBoundingClientRect();
-  void flow.setViewport(getViewportForBounds(area, width, height, MIN_ZOOM, Math.min(maxZoom, MAX_FIT_ZOOM), height < LOW ? AROUND_LOW : AROUND), { duration: ms });
+  void flow.setViewport(
+    getViewportForBounds(
+      area,
+      width,
+      height,
+      MIN_ZOOM,
+      Math.min(maxZoom, MAX_FIT_ZOOM),
+      height < LOW ? AROUND_LOW : AROUND,
+    ),
+    { duration: ms },
+  );
   isFitted = true;
 }
 
@@ -128,10 +144,7 @@ export function show(point: Point): void {
   const { x, y } = flow.flowToScreenPosition(point);
   const margin = 40;
   const isVisible =
-    x > frame.left + margin &&
-    x < frame.right - margin &&
-    y > frame.top + margin &&
-    y < frame.bottom - margin;
+    x > frame.left + margin && x < frame.right - margin && y > frame.top + margin && y < frame.bottom - margin;
   if (isVisible) return;
   leaveFit();
   void flow.setCenter(point.x, point.y, { zoom: flow.getZoom(), duration: duration() });

@@ -10,7 +10,8 @@ export function DraftNotice() {
   return (
     <div className="draft-notice" role="alert">
       <span>
-        <strong>{draft.name}</strong> was not saved when wanlab ended ({draft.nodes} {draft.nodes === 1 ? "node" : "nodes"}, last edit {when(draft.saved_at_s)}). Restore it?
+        <strong>{draft.name}</strong> was not saved when wanlab ended ({draft.nodes}{" "}
+        {draft.nodes === 1 ? "node" : "nodes"}, last edit {when(draft.saved_at_s)}). Restore it?
       </span>
       <button type="button" className="button button-first" onClick={() => answer(true)}>
         Restore

@@ -41,7 +41,9 @@ export function OpenDialog() {
       }
     >
       <Browser under={under} onFolder={setUnder} onChoose={setChosen} onOpen={(path) => void open(path)} />
-      <p className="hint">You can also drop a file onto the canvas. Topologies of containerlab (.clab.yml) and GNS3 (.gns3) are imported.</p>
+      <p className="hint">
+        You can also drop a file onto the canvas. Topologies of containerlab (.clab.yml) and GNS3 (.gns3) are imported.
+      </p>
     </Dialog>
   );
 }
@@ -50,7 +52,9 @@ export function OpenDialog() {
 export function SaveDialog() {
   const { path, fileName } = useDocument();
   const lessonFolder = useLessons((state) => state.folder);
-  const [under, setUnder] = useState(path?.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path === null ? lessonFolder : "");
+  const [under, setUnder] = useState(
+    path?.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path === null ? lessonFolder : "",
+  );
   const [name, setName] = useState(fileName === "" ? "network.mn" : fileName);
   const save = async (event: FormEvent) => {
     event.preventDefault();

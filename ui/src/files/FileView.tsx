@@ -84,7 +84,11 @@ function Text({ source, isTable }: { source: string; isTable: boolean }) {
 }
 
 function Rows({ text }: { text: string }) {
-  const [head, ...rows] = text.trimEnd().split("\n").slice(0, MAX_ROWS + 1).map(cells);
+  const [head, ...rows] = text
+    .trimEnd()
+    .split("\n")
+    .slice(0, MAX_ROWS + 1)
+    .map(cells);
   return (
     <div className="file-table" tabIndex={0}>
       <table>

@@ -7,14 +7,20 @@ export function ImportDialog() {
   const imported = useDialogs((state) => state.imported);
   const count = useDocument(({ nodes }) => Object.keys(nodes).length);
   if (imported === null) return null;
-  const text = imported.notes.map(({ place, what, hint }) => `${place === "" ? "" : `${place}: `}${what}${hint === "" ? "" : ` (${hint})`}`).join("\n");
+  const text = imported.notes
+    .map(({ place, what, hint }) => `${place === "" ? "" : `${place}: `}${what}${hint === "" ? "" : ` (${hint})`}`)
+    .join("\n");
   return (
     <Dialog
       title={`Imported from ${imported.program}`}
       onClose={closeDialog}
       buttons={
         <>
-          <button type="button" className="button dialog-left" onClick={() => void navigator.clipboard?.writeText(text)}>
+          <button
+            type="button"
+            className="button dialog-left"
+            onClick={() => void navigator.clipboard?.writeText(text)}
+          >
             Copy the list
           </button>
           <button type="button" className="button button-first" onClick={closeDialog}>
@@ -24,7 +30,9 @@ export function ImportDialog() {
       }
     >
       <p className="dialog-text">
-        {count === 1 ? "1 node was" : `${count} nodes were`} drawn. {imported.notes.length === 1 ? "One setting differs" : `${imported.notes.length} settings differ`} from the file:
+        {count === 1 ? "1 node was" : `${count} nodes were`} drawn.{" "}
+        {imported.notes.length === 1 ? "One setting differs" : `${imported.notes.length} settings differ`} from the
+        file:
       </p>
       <ul className="import-notes">
         {imported.notes.map(({ place, what, hint }, index) => (

@@ -87,7 +87,9 @@ export async function findFile(name: string): Promise<string | null> {
   const wantedParts = name.replace(/^~\/|^\.\//, "").split("/");
   const fits = (path: string) => {
     const parts = path.split("/");
-    return wantedParts.filter((part) => part !== "..").every((part, index, all) => parts.at(index - all.length) === part);
+    return wantedParts
+      .filter((part) => part !== "..")
+      .every((part, index, all) => parts.at(index - all.length) === part);
   };
   const recent = useChanges.getState().recent.find(fits);
   if (recent !== undefined) return recent;

@@ -1,5 +1,5 @@
 /** New, open and save: in the working folder, and on the user's computer. */
-import { CommandError, request, send, showError, type CommandOf } from "../connection";
+import { CommandError, request, send, showError, succeeds, type CommandOf } from "../connection";
 import { ask, closeIfShown, showDialog, showImportNotes } from "../layout/dialogs";
 import type { GenerateCommand, ImportedFile, NewCommand, OpenCommand } from "../protocol";
 import { useDocument } from "../stores/document";
@@ -24,14 +24,27 @@ async function replaceDocument<C extends CommandOf<"new"> | CommandOf<"open"> | 
     const reply = await send(command as Omit<NewCommand, "id"> & Omit<OpenCommand, "id"> & Omit<GenerateCommand, "id">);
     if (command.do === "open") showImported(reply as ImportedFile | null);
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== "not saved") {
-      showError(error);
-      return false;
-    }
-    return (await askToSave()) && replaceDocument({ ...command, discard: true });
+    const code = error instanceof CommandError ? error.code : "";
+    if (code === "running") return (await askToStop()) && replaceDocument(command);
+    if (code === "not saved") return (await askToSave()) && replaceDocument({ ...command, discard: true });
+    showError(error);
+    return false;
   }
   select([]);
   return true;
+}
+
+/** Ask whether to stop the running network, which belongs to the document, and stop it. */
+async function askToStop(): Promise<boolean> {
+  const answer = await ask({
+    title: "Stop the network?",
+    text: `The network of ${useDocument.getState().fileName} is running. It ends, with its time line, before another one is opened.`,
+    answers: [
+      { id: "stop", title: "Stop", isDangerous: true },
+      { id: "cancel", title: "Cancel" },
+    ],
+  });
+  return answer === "stop" && (await succeeds({ do: "stop" }));
 }
 
 /** Ask whether to save the changes, and save them; returns whether they may be discarded now. */

@@ -23,10 +23,19 @@ export default function GalleryDialog() {
         <ul className="gallery-list" aria-label="Figures">
           {figures.map((figure) => (
             <li key={figure.name}>
-              <button type="button" className="gallery-item" aria-current={figure === chosen} onClick={() => setName(figure.name)}>
+              <button
+                type="button"
+                className="gallery-item"
+                aria-current={figure === chosen}
+                onClick={() => setName(figure.name)}
+              >
                 <strong>{figure.title}</strong>
                 <span className="hint">{figure.source}</span>
-                {figure.name === running ? <span className="verdict">running…</span> : figure.verdict !== "" && <Verdict verdict={figure.verdict} />}
+                {figure.name === running ? (
+                  <span className="verdict">running…</span>
+                ) : (
+                  figure.verdict !== "" && <Verdict verdict={figure.verdict} />
+                )}
               </button>
             </li>
           ))}
@@ -57,7 +66,11 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
       <p className="gallery-run">
         {running === figure.name ? (
           <>
-            <button type="button" className="button" onClick={() => void perform({ do: "gallery", action: "cancel", name: "" })}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => void perform({ do: "gallery", action: "cancel", name: "" })}
+            >
               Cancel
             </button>
             <span role="status" className="gallery-progress">
@@ -70,7 +83,11 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
               type="button"
               className="button button-primary"
               disabled={running !== "" || isClass}
-              title={isClass ? "In a class, only the teacher can run figures" : "Measure the figure in this folder: less than two minutes on two idle cores"}
+              title={
+                isClass
+                  ? "In a class, only the teacher can run figures"
+                  : "Measure the figure in this folder: less than two minutes on two idle cores"
+              }
               onClick={() => void perform({ do: "gallery", action: "run", name: figure.name })}
             >
               {isMeasured ? "Run again" : "Run"}
@@ -90,7 +107,13 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
           {cause}
         </p>
       ))}
-      {figure.figure !== "" && <img className="gallery-picture" src={`${address(figure.figure)}?of=${figure.runs}`} alt={`${figure.title}: published points and measurements here`} />}
+      {figure.figure !== "" && (
+        <img
+          className="gallery-picture"
+          src={`${address(figure.figure)}?of=${figure.runs}`}
+          alt={`${figure.title}: published points and measurements here`}
+        />
+      )}
       <table className="gallery-predictions">
         <thead>
           <tr>

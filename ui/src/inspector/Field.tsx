@@ -207,7 +207,9 @@ export function Rows({ field, title, rows, columns, onChange, addTitle, hint }: 
             type="button"
             className="icon-button"
             aria-label={`Remove ${title} ${row + 1}`}
-            onClick={() => (row < rows.length ? onChange(rows.filter((_, index) => index !== row)) : setExtra(extra - 1))}
+            onClick={() =>
+              row < rows.length ? onChange(rows.filter((_, index) => index !== row)) : setExtra(extra - 1)
+            }
           >
             ✕
           </button>
@@ -251,7 +253,19 @@ function Cell({ field, label, value, placeholder, check, onChange }: CellProps) 
   );
 }
 
-function Row({ id, title, wrong, hint, children }: { id: string; title: string; wrong: string; hint?: string | undefined; children: ReactNode }) {
+function Row({
+  id,
+  title,
+  wrong,
+  hint,
+  children,
+}: {
+  id: string;
+  title: string;
+  wrong: string;
+  hint?: string | undefined;
+  children: ReactNode;
+}) {
   return (
     <div className="field">
       <label className="field-title" htmlFor={id}>

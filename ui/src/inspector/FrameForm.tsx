@@ -35,7 +35,13 @@ export function FrameForm({ frame }: { frame: DrawnFrame }) {
   return (
     <>
       <TextField field="text" title="Text" value={frame.text} lines={3} onChange={(text) => change({ text })} />
-      <Choice field="colour" title="Colour" value={frame.colour} choices={COLOURS} onChange={(colour) => change({ colour: colour as DrawnFrame["colour"] })} />
+      <Choice
+        field="colour"
+        title="Colour"
+        value={frame.colour}
+        choices={COLOURS}
+        onChange={(colour) => change({ colour: colour as DrawnFrame["colour"] })}
+      />
       {size("width", "Width")}
       {size("height", "Height")}
     </>

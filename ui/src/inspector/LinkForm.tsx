@@ -4,7 +4,7 @@ import { useState } from "react";
 import { perform } from "../connection";
 import { linkName } from "../editor/actions";
 import { queueName, shown, valueOf, withValue, type Direction } from "../editor/conditions";
-import type { DrawnLink } from "../protocol";
+import { LINK_SETTINGS, QUEUES, type DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { usePort, useTc } from "../stores/ports";
@@ -15,25 +15,7 @@ import { optionName, orNothing, textOf, wholeOrText } from "./options";
 import * as units from "./units";
 
 const FIFO = "fifo";
-const QUEUES = [
-  ["", "default"],
-  [FIFO, "fifo (drop-tail)"],
-  ["red", "RED"],
-  ["codel", "CoDel"],
-  ["fq_codel", "FQ_CoDel"],
-  ["fq", "fq"],
-  ["pie", "PIE"],
-  ["fq_pie", "FQ_PIE"],
-  ["cake", "CAKE"],
-  ["sfq", "SFQ"],
-  ["sfb", "SFB"],
-  ["choke", "CHOKe"],
-  ["drr", "DRR"],
-  ["prio", "prio"],
-  ["hfsc", "HFSC"],
-  ["htb", "HTB"],
-  ["tbf", "tbf"],
-] as const;
+const QUEUE_CHOICES = [["", "default"], ...QUEUES] as const;
 
 interface Field {
   word: string;
@@ -42,20 +24,16 @@ interface Field {
   placeholder: string;
 }
 
-const FIELDS: readonly Field[] = [
-  { word: "rate", title: "Rate", check: units.rate, placeholder: "unlimited" },
-  { word: "delay", title: "Delay", check: units.time, placeholder: "none" },
-  { word: "jitter", title: "Jitter", check: units.time, placeholder: "none" },
-  { word: "loss", title: "Loss", check: units.fraction, placeholder: "none" },
-];
-const MORE: readonly Field[] = [
-  { word: "duplicate", title: "Duplicated", check: units.fraction, placeholder: "none" },
-  { word: "corrupt", title: "Corrupted", check: units.fraction, placeholder: "none" },
-  { word: "reorder", title: "Reordered", check: units.fraction, placeholder: "none" },
-  { word: "delay_correlation", title: "Delay correlation", check: units.fraction, placeholder: "none" },
-  { word: "loss_correlation", title: "Loss correlation", check: units.fraction, placeholder: "none" },
-  { word: "reorder_correlation", title: "Reordering correlation", check: units.fraction, placeholder: "none" },
-];
+const CHECKS = { rate: units.rate, time: units.time, fraction: units.fraction, count: units.whole(0, 1_000_000) };
+const ALL_FIELDS = LINK_SETTINGS.map(({ word, label, kind, varies }) => ({
+  word,
+  title: label,
+  check: CHECKS[kind],
+  placeholder: kind === "rate" ? "unlimited" : "none",
+  varies,
+}));
+const FIELDS: readonly Field[] = ALL_FIELDS.filter(({ varies }) => varies);
+const MORE: readonly Field[] = ALL_FIELDS.filter(({ varies }) => !varies);
 
 /** Set an option of links: in the running network at once, otherwise as an edit. */
 function setWord(links: readonly DrawnLink[], direction: Direction, word: string, value: unknown): void {
@@ -124,7 +102,8 @@ function SetByTcNote({ link, names: [a, b] }: { link: DrawnLink; names: readonly
     <div className="tc-note" role="group" aria-label="Set by tc">
       {changed.map(([end, direction, options]) => (
         <p key={end}>
-          In the running network, <code>tc</code> has set {direction} to <strong>{shown(options ?? {}) || "no conditions"}</strong>
+          In the running network, <code>tc</code> has set {direction} to{" "}
+          <strong>{shown(options ?? {}) || "no conditions"}</strong>
         </p>
       ))}
       <button type="button" className="button" onClick={() => void perform({ do: "take_tc", link: link.id })}>
@@ -142,7 +121,8 @@ export function Conditions({ links, names }: { links: readonly DrawnLink[]; name
   const isOneWay =
     one !== undefined &&
     [...Object.keys(one.a_options), ...Object.keys(one.b_options)].some(
-      (word) => valueOf(one, "both", word).differs && [...FIELDS, ...MORE, { word: "queue" }].some((it) => it.word === word),
+      (word) =>
+        valueOf(one, "both", word).differs && [...FIELDS, ...MORE, { word: "queue" }].some((it) => it.word === word),
     );
   const more = MORE.some(({ word }) => shared(links, direction, word).value !== undefined);
   const input = ({ word, title, check, placeholder }: Field) => {
@@ -252,16 +232,20 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
   };
   const options = Array.isArray(queue.options)
     ? queue.options.join(", ")
-    : Object.entries((queue.options ?? {}) as object).map((pair) => pair.join(" ").trim()).join(", ");
+    : Object.entries((queue.options ?? {}) as object)
+        .map((pair) => pair.join(" ").trim())
+        .join(", ");
   return (
     <div className="pairs">
       <Choice
         field={`${part}.queue`}
         title="Queue"
         value={differs ? "" : queue.kind}
-        choices={QUEUES}
+        choices={QUEUE_CHOICES}
         hint={differs ? `differs: ${differingQueues(links)}` : undefined}
-        onChange={(kind) => set(kind === "" ? { kind, limit: undefined, packets: undefined, options: undefined } : { kind })}
+        onChange={(kind) =>
+          set(kind === "" ? { kind, limit: undefined, packets: undefined, options: undefined } : { kind })
+        }
       />
       <TextField
         field={`${part}.queue.packets`}
@@ -285,7 +269,15 @@ function QueueFields({ links, direction }: { links: readonly DrawnLink[]; direct
         value={options}
         placeholder="e.g. target 5ms, ecn"
         onChange={(text) =>
-          set({ options: text === "" ? undefined : text.split(",").map((it) => it.trim()).filter(Boolean) })
+          set({
+            options:
+              text === ""
+                ? undefined
+                : text
+                    .split(",")
+                    .map((it) => it.trim())
+                    .filter(Boolean),
+          })
         }
       />
     </div>
@@ -334,12 +326,17 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
       onChange={(text) => setNic(word, orNothing(text))}
     />
   );
-  const isSet = ["name", "ip", "mac", "mtu", "speed", "vlan", "trunks", "nic"].some((word) => options[word] !== undefined);
+  const isSet = ["name", "ip", "mac", "mtu", "speed", "vlan", "trunks", "nic"].some(
+    (word) => options[word] !== undefined,
+  );
   return (
     <Section title={`Port at ${name}${port ? `: ${port.name}` : ""}`} isOpen={isSet || kind === "router"}>
       <div className="pairs">
         {input({ word: "name", title: "Port name", placeholder: port?.name ?? "automatic" })}
-        {input({ word: "number", title: "Port number", check: units.whole(0, 65535), placeholder: "automatic" }, wholeOrText)}
+        {input(
+          { word: "number", title: "Port number", check: units.whole(0, 65535), placeholder: "automatic" },
+          wholeOrText,
+        )}
         {!isSwitch &&
           input({ word: "ip", title: "IP address", check: units.address, placeholder: port?.addresses[0] ?? "none" })}
         {input({ word: "mac", title: "MAC address", check: units.mac, placeholder: port?.mac || "automatic" })}
@@ -347,7 +344,10 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
         {input({ word: "speed", title: "Line rate", check: units.rate, placeholder: "40Gbps" })}
         {isSwitch ? (
           <>
-            {input({ word: "vlan", title: "VLAN (untagged)", check: units.whole(1, 4094), placeholder: "none" }, wholeOrText)}
+            {input(
+              { word: "vlan", title: "VLAN (untagged)", check: units.whole(1, 4094), placeholder: "none" },
+              wholeOrText,
+            )}
             <TextField
               field={field("trunks")}
               title="VLANs (tagged)"

@@ -17,8 +17,7 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
   const preferences = useDocument((state) => state.preferences);
   const problems = useProblemsOf("");
   const application = preferences.application as Words;
-  const setApplication = (title: string, words: Words) =>
-    set(title, { application: { ...application, ...words } });
+  const setApplication = (title: string, words: Words) => set(title, { application: { ...application, ...words } });
   const part = (key: string) => (application[key] ?? {}) as Words;
   const text = (key: string, word: string) => String(part(key)[word] ?? "");
   const setPart = (title: string, key: string, word: string, value: string) =>
@@ -74,7 +73,9 @@ export function NetworkForm({ isDialog = false }: { isDialog?: boolean }) {
               ["mtu", "mtu (real)"],
               ["gso", "gso (faster)"],
             ]}
-            hint={preferences.wire === "mtu" ? "single packets, as on a real wire" : "packets of up to 64 KB, as in Mininet"}
+            hint={
+              preferences.wire === "mtu" ? "single packets, as on a real wire" : "packets of up to 64 KB, as in Mininet"
+            }
             onChange={(wire) => set("wire", { wire: wire as DocumentPreferences["wire"] })}
           />
           <TextField

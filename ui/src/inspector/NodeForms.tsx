@@ -65,7 +65,7 @@ function External({ node }: Props) {
       <Rows
         field="options.external_interfaces"
         title="Interfaces of your computer"
-        hint="They join the node on the computer's own kernel (machine=&quot;native&quot;), not in this laboratory."
+        hint="For Mininet: the file keeps them, but a network with them does not run here."
         rows={names.map((name) => [name])}
         columns={[{ title: "Interface", placeholder: "eth9" }]}
         addTitle="interface"
@@ -138,7 +138,9 @@ export function HostForm({ node }: Props) {
         <Rows
           field="options.private_directories"
           title="Directory, and where its files are kept"
-          rows={folders.map((it) => (Array.isArray(it) ? [String(it[0] ?? ""), String(it[1] ?? "")] : [String(it), ""]))}
+          rows={folders.map((it) =>
+            Array.isArray(it) ? [String(it[0] ?? ""), String(it[1] ?? "")] : [String(it), ""],
+          )}
           columns={[
             { title: "Mount", placeholder: "/var/run" },
             { title: "Persistent directory", placeholder: "temporary" },
@@ -148,7 +150,9 @@ export function HostForm({ node }: Props) {
             setOption(
               node,
               "private_directories",
-              rows.length === 0 ? undefined : rows.map(([mount = "", kept = ""]) => (kept === "" ? mount : [mount, kept])),
+              rows.length === 0
+                ? undefined
+                : rows.map(([mount = "", kept = ""]) => (kept === "" ? mount : [mount, kept])),
             )
           }
         />
@@ -219,7 +223,12 @@ export function SwitchForm({ node }: Props) {
             placeholder="none"
             whole
           />
-          <Flag field="options.netflow" title="Enable NetFlow" value={isOn(options.netflow)} onChange={flag("netflow")} />
+          <Flag
+            field="options.netflow"
+            title="Enable NetFlow"
+            value={isOn(options.netflow)}
+            onChange={flag("netflow")}
+          />
           <Flag
             field="options.sflow"
             title="Enable sFlow"
@@ -235,7 +244,9 @@ export function SwitchForm({ node }: Props) {
                 title={version.replace(/(\d)(\d)$/, " $1.$2")}
                 value={protocols.includes(version)}
                 onChange={(isEnabled) => {
-                  const chosen = OPENFLOW.filter((other) => (other === version ? isEnabled : protocols.includes(other)));
+                  const chosen = OPENFLOW.filter((other) =>
+                    other === version ? isEnabled : protocols.includes(other),
+                  );
                   setOption(node, "protocols", chosen.length === 0 ? undefined : chosen);
                 }}
               />
@@ -253,7 +264,9 @@ export function SwitchForm({ node }: Props) {
           field="options.stp"
           title="Spanning tree (STP)"
           value={options.stp === true}
-          onChange={(value) => setOptions(node, value ? { stp: true } : { stp: undefined, priority: undefined }, "spanning tree")}
+          onChange={(value) =>
+            setOptions(node, value ? { stp: true } : { stp: undefined, priority: undefined }, "spanning tree")
+          }
         />
         <Option
           node={node}

@@ -10,10 +10,16 @@ export function SetInTerminals({ node, port }: { node: string; port?: string }) 
       state.settings.filter((one) => one.node === node && (port === undefined || one.line.split(" ").includes(port))),
     ),
   );
-  const nowhere = useRunning(useShallow((state) => (port === undefined ? state.settings.filter((one) => one.node === "") : [])));
+  const nowhere = useRunning(
+    useShallow((state) => (port === undefined ? state.settings.filter((one) => one.node === "") : [])),
+  );
   if (settings.length === 0) return null;
   return (
-    <div className="tc-note" role="group" aria-label={port === undefined ? "Set in terminals" : `Set in terminals at ${port}`}>
+    <div
+      className="tc-note"
+      role="group"
+      aria-label={port === undefined ? "Set in terminals" : `Set in terminals at ${port}`}
+    >
       <p>Set in terminals of the running network:</p>
       <ul>
         {settings.map(({ line, drawn_as }) => (

@@ -1,7 +1,7 @@
 /** Options of a node as texts for form fields, and back. */
 import { nodeNamed } from "../editor/actions";
 import { withOption } from "../editor/conditions";
-import type { DrawnNode } from "../protocol";
+import { OPTION_NAMES, type DrawnNode } from "../protocol";
 import { edit } from "../stores/edits";
 import { useDocument } from "../stores/document";
 
@@ -15,39 +15,8 @@ export function listOf(options: Readonly<Record<string, unknown>>, word: string)
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-/** Names of options in the undo menu, where they are not their words. The server has the same in
- *  src/wanlab/web/option_names.py. */
-const NAMES: Readonly<Record<string, string>> = {
-  address: "IP address",
-  corrupt: "corruption",
-  cpu: "CPU share",
-  distribution: "jitter distribution",
-  dpid: "DPID",
-  duplicate: "duplication",
-  fail_mode: "behaviour without a controller",
-  frr: "frr.conf",
-  ip: "IP address",
-  kind: "type",
-  listen_port: "DPCTL port",
-  mac: "MAC address",
-  mtu: "MTU",
-  netflow: "NetFlow",
-  nic: "NIC",
-  number: "port number",
-  port: "controller port",
-  protocols: "OpenFlow versions",
-  reorder: "reordering",
-  reorder_correlation: "reordering correlation",
-  sflow: "sFlow",
-  speed: "line rate",
-  trunks: "tagged VLANs",
-  vlan: "untagged VLAN",
-  vlan_filtering: "VLAN filtering",
-  vlan_interfaces: "VLAN interfaces",
-};
-
 export function optionName(word: string): string {
-  return NAMES[word] ?? word.replaceAll("_", " ");
+  return OPTION_NAMES[word] ?? word.replaceAll("_", " ");
 }
 
 /** Set an option as one edit; undefined removes it. */

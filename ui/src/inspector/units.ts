@@ -71,12 +71,16 @@ export const mac: Check = (text) => {
   if (!/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$/.test(text.trim())) {
     return "not a MAC address: write for example 00:00:00:00:00:01";
   }
-  return Number.parseInt(text.trim().slice(0, 2), 16) % 2 === 0 ? "" : "a multicast address: the first byte must be even";
+  return Number.parseInt(text.trim().slice(0, 2), 16) % 2 === 0
+    ? ""
+    : "a multicast address: the first byte must be even";
 };
 
 export const name: Check = (text) => {
   if (text === "") return "a name is required";
-  return /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? "" : "must begin with a letter or digit; then _ . - are allowed, too";
+  return /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text)
+    ? ""
+    : "must begin with a letter or digit; then _ . - are allowed, too";
 };
 
 export const dpid: Check = (text) =>
@@ -101,10 +105,16 @@ export const route: Check = (text) => {
 
 /** 10.0.0.254, or the arguments of `ip route add default`. */
 export const gateway: Check = (text) =>
-  /^(via|dev)\s/.test(text.trim()) ? "" : plainAddress(text) === "" ? "" : "not an address: write for example 10.0.0.254";
+  /^(via|dev)\s/.test(text.trim())
+    ? ""
+    : plainAddress(text) === ""
+      ? ""
+      : "not an address: write for example 10.0.0.254";
 
 export const vlanList: Check = (text) =>
-  text.split(/[\s,]+/).every((part) => whole(1, 4094)(part) === "") ? "" : "must be VLAN IDs from 1 to 4094: write for example 10, 20";
+  text.split(/[\s,]+/).every((part) => whole(1, 4094)(part) === "")
+    ? ""
+    : "must be VLAN IDs from 1 to 4094: write for example 10, 20";
 
 function isIpv4(text: string): boolean {
   const parts = text.split(".");
@@ -121,8 +131,5 @@ function isIpv6(text: string): boolean {
   if (isMixed && !isIpv4(last)) return false;
   const plain = isMixed ? groups.slice(0, -1) : groups;
   const count = plain.length + (isMixed ? 2 : 0);
-  return (
-    plain.every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group)) &&
-    (halves.length === 2 ? count < 8 : count === 8)
-  );
+  return plain.every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group)) && (halves.length === 2 ? count < 8 : count === 8);
 }

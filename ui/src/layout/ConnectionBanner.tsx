@@ -12,10 +12,12 @@ export function ConnectionBanner() {
     window.addEventListener("beforeunload", askBeforeLeaving);
     return () => window.removeEventListener("beforeunload", askBeforeLeaving);
   }, []);
-  if (status === "lost") {
+  if (status === "lost" || status === "silent") {
     return (
       <p className="connection-banner" role="alert">
-        The connection to wanlab is lost. Trying to reconnect; saved work is safe.
+        {status === "lost"
+          ? "The connection to wanlab is lost. Trying to reconnect; saved work is safe."
+          : "wanlab does not answer. What you type is sent once it does."}
       </p>
     );
   }

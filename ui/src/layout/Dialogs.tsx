@@ -74,9 +74,7 @@ function About() {
   const { version, folder } = useConnection();
   return (
     <Dialog title="About wanlab" size="small" onClose={closeDialog}>
-      <p className="dialog-text">
-        A network laboratory with its own Linux kernel and its own clock.
-      </p>
+      <p className="dialog-text">A network laboratory with its own Linux kernel and its own clock.</p>
       <dl className="facts">
         <dt>Version</dt>
         <dd>{version}</dd>

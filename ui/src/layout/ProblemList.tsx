@@ -1,3 +1,4 @@
+import { perform } from "../connection";
 import { goTo } from "../editor/problems";
 import { linkName } from "../editor/actions";
 import { Icon } from "../editor/icons";
@@ -13,31 +14,50 @@ export function ProblemList() {
     return <p className="empty">No problems. The network can be run.</p>;
   }
   return (
-    <ul className="problem-list" aria-label="Problems">
-      {state.problems.map((problem, index) => (
-        <li key={index}>
-          <button type="button" className="problem" onClick={() => goTo(problem)}>
-            <span className={`problem-icon problem-${problem.severity}`}>
+    <>
+      {state.problems.some(({ fix }) => fix === "address") && <AddressFix />}
+      <ul className="problem-list" aria-label="Problems">
+        {state.problems.map((problem, index) => (
+          <li key={index}>
+            <button type="button" className="problem" onClick={() => goTo(problem)}>
+              <span className={`problem-icon problem-${problem.severity}`}>
+                <Icon name="warning" size={16} />
+              </span>
+              <span className="problem-where">{where(problem, state)}</span>
+              <span>
+                {problem.what}
+                {problem.hint !== "" && <span className="hint"> {problem.hint}</span>}
+              </span>
+            </button>
+          </li>
+        ))}
+        {warnings.map((warning) => (
+          <li key={warning} className="problem">
+            <span className="problem-icon problem-warning">
               <Icon name="warning" size={16} />
             </span>
-            <span className="problem-where">{where(problem, state)}</span>
-            <span>
-              {problem.what}
-              {problem.hint !== "" && <span className="hint"> {problem.hint}</span>}
-            </span>
-          </button>
-        </li>
-      ))}
-      {warnings.map((warning) => (
-        <li key={warning} className="problem">
-          <span className="problem-icon problem-warning">
-            <Icon name="warning" size={16} />
-          </span>
-          <span className="problem-where">running network</span>
-          <span>{warning}</span>
-        </li>
-      ))}
-    </ul>
+            <span className="problem-where">running network</span>
+            <span>{warning}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Offers to solve all problems with addresses and routes at once. */
+function AddressFix() {
+  return (
+    <p className="problem-fix">
+      <button
+        type="button"
+        className="button"
+        title="A subnet for each network, addresses for routers and hosts, default routes, and routes between routers"
+        onClick={() => void perform({ do: "address" })}
+      >
+        Address this network
+      </button>
+    </p>
   );
 }
 

@@ -31,12 +31,7 @@ export function Side() {
         onSize={(width) => useView.setState({ sideWidth: width })}
       />
       <div className="bar">
-        <Tabs
-          label="Side panel"
-          tabs={tabs}
-          chosen={sideTab}
-          onChoose={(tab) => useView.setState({ sideTab: tab })}
-        />
+        <Tabs label="Side panel" tabs={tabs} chosen={sideTab} onChoose={(tab) => useView.setState({ sideTab: tab })} />
       </div>
       <div
         className="side-body"

@@ -2,7 +2,8 @@
 import { create } from "zustand";
 import type { ImportedFile } from "../protocol";
 
-export type DialogName = "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate" | "imported" | "gallery";
+export type DialogName =
+  "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate" | "imported" | "gallery";
 
 export interface Question {
   title: string;

@@ -1,9 +1,11 @@
 /** The menus of the bar at the top. */
+import { perform } from "../connection";
 import { duplicateSelected, deleteSelected, selectAll, selectedIds } from "../editor/actions";
 import { copySelected, cutSelected, pasteHere } from "../editor/clipboard";
 import { arranging, layoutMenu } from "../editor/menus";
 import { fit, zoomIn, zoomOut, zoomTo } from "../editor/viewport";
 import { download, downloadPng, EXPORTS, newDocument, save, saveAs, showOpen, chooseUpload } from "../files/topologies";
+import { branchInView, useBranches } from "../stores/branches";
 import { useDocument } from "../stores/document";
 import { redo, undo } from "../stores/edits";
 import { useRunning } from "../stores/running";
@@ -50,6 +52,13 @@ function fileMenu(): readonly MenuEntry[] {
       items: [
         ...EXPORTS.map(({ form, title }) => ({ title, run: () => void download(form) })),
         { title: "Picture (PNG)", run: () => void downloadPng() },
+        "line",
+        {
+          title: "Replay of the run (HTML)",
+          isDisabled: branchInView(useBranches.getState()) === null,
+          // Loaded only when it is used.
+          run: () => void import("../share/replay").then(({ downloadReplay }) => downloadReplay()),
+        },
       ],
     },
     "line",
@@ -63,8 +72,18 @@ function editMenu(): readonly MenuEntry[] {
   const isNothing = ids.length === 0;
   const isMany = ids.filter((id) => !(id in links)).length > 1;
   return [
-    { title: undoLabel === null ? "Undo" : `Undo: ${undoLabel}`, keys: "Ctrl+Z", isDisabled: undoLabel === null, run: undo },
-    { title: redoLabel === null ? "Redo" : `Redo: ${redoLabel}`, keys: "Ctrl+Y", isDisabled: redoLabel === null, run: redo },
+    {
+      title: undoLabel === null ? "Undo" : `Undo: ${undoLabel}`,
+      keys: "Ctrl+Z",
+      isDisabled: undoLabel === null,
+      run: undo,
+    },
+    {
+      title: redoLabel === null ? "Redo" : `Redo: ${redoLabel}`,
+      keys: "Ctrl+Y",
+      isDisabled: redoLabel === null,
+      run: redo,
+    },
     "line",
     { title: "Cut", keys: "Ctrl+X", isDisabled: isNothing, run: () => void cutSelected() },
     { title: "Copy", keys: "Ctrl+C", isDisabled: isNothing, run: () => void copySelected() },
@@ -74,6 +93,11 @@ function editMenu(): readonly MenuEntry[] {
     "line",
     { title: "Select all", keys: "Ctrl+A", run: selectAll },
     ...(isMany ? arranging() : Object.keys(nodes).length > 1 ? [layoutMenu()] : []),
+    {
+      title: "Address this network",
+      isDisabled: !Object.values(nodes).some(({ kind }) => kind === "router"),
+      run: () => void perform({ do: "address" }),
+    },
     "line",
     { title: "Preferences…", keys: "Ctrl+,", run: () => showDialog("preferences") },
   ];
@@ -81,7 +105,18 @@ function editMenu(): readonly MenuEntry[] {
 
 function viewMenu(): readonly MenuEntry[] {
   const view = useView.getState();
-  const flag = (title: string, word: "showsAddresses" | "showsPorts" | "showsConditions" | "showsTraffic" | "showsPackets" | "showsMinimap" | "showsTimeline" | "snapsToGrid"): MenuEntry => ({
+  const flag = (
+    title: string,
+    word:
+      | "showsAddresses"
+      | "showsPorts"
+      | "showsConditions"
+      | "showsTraffic"
+      | "showsPackets"
+      | "showsMinimap"
+      | "showsTimeline"
+      | "snapsToGrid",
+  ): MenuEntry => ({
     title,
     isChecked: view[word],
     run: () => useView.setState({ [word]: !view[word] }),
@@ -103,12 +138,22 @@ function viewMenu(): readonly MenuEntry[] {
     "line",
     { title: "Properties", run: () => showSide("properties") },
     { title: "Lessons", run: () => showSide("lesson") },
-    { title: "Side panel", keys: "Ctrl+B", isChecked: view.isSideOpen, run: () => useView.setState({ isSideOpen: !view.isSideOpen }) },
+    {
+      title: "Side panel",
+      keys: "Ctrl+B",
+      isChecked: view.isSideOpen,
+      run: () => useView.setState({ isSideOpen: !view.isSideOpen }),
+    },
     { title: "Terminals", run: () => showDock("terminals") },
     { title: "Charts", run: () => showDock("charts") },
     { title: "Problems", run: () => showDock("problems") },
     { title: "Files", run: () => showDock("files") },
-    { title: "Bottom panel", keys: "Ctrl+J", isChecked: view.isDockOpen, run: () => useView.setState({ isDockOpen: !view.isDockOpen }) },
+    {
+      title: "Bottom panel",
+      keys: "Ctrl+J",
+      isChecked: view.isDockOpen,
+      run: () => useView.setState({ isDockOpen: !view.isDockOpen }),
+    },
     "line",
     {
       title: "Theme",
@@ -141,6 +186,7 @@ function runMenu({ run, stop, client }: RunActions): readonly MenuEntry[] {
 function helpMenu(): readonly MenuEntry[] {
   return [
     { title: "Lessons", run: () => showSide("lesson") },
+    { title: "Documentation", run: () => void window.open("/documentation", "_blank", "noopener") },
     { title: "Gallery of published figures…", run: () => showDialog("gallery") },
     { title: "Keyboard shortcuts…", run: () => showDialog("keys") },
     { title: "About wanlab", run: () => showDialog("about") },

@@ -29,7 +29,9 @@ function press(event: KeyboardEvent): void {
 
 /** Focus the next region that can be focused, after the one with the focus. */
 function goTo(step: 1 | -1): void {
-  const all = [...document.querySelectorAll<HTMLElement>(REGIONS)].filter((region) => region.offsetParent !== null || region.matches(".pane-floating"));
+  const all = [...document.querySelectorAll<HTMLElement>(REGIONS)].filter(
+    (region) => region.offsetParent !== null || region.matches(".pane-floating"),
+  );
   // The panes stand for the dock if there are any.
   const dock = all.find((region) => region.matches(".dock"));
   const hasPanes = all.some((region) => region.matches(".dock .pane"));
@@ -51,14 +53,18 @@ function goTo(step: 1 | -1): void {
 
 /** The element to focus: a visible terminal or the front tab rather than the first button. */
 function targetIn(region: HTMLElement): HTMLElement | null {
-  const visible = [...region.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((element) => element.offsetParent !== null);
+  const visible = [...region.querySelectorAll<HTMLElement>(FOCUSABLE)].filter(
+    (element) => element.offsetParent !== null,
+  );
   if (region.matches(".dock, .pane, .pane-floating")) {
     const terminal = visible.find((element) => element.matches(".xterm-helper-textarea"));
     if (terminal) return terminal;
   }
   if (region.matches(".timeline")) return region.querySelector<HTMLElement>('[role="slider"]');
   if (region.matches(".canvas-area")) {
-    return visible.find((element) => element.matches(".react-flow__node")) ?? region.querySelector<HTMLElement>(".canvas");
+    return (
+      visible.find((element) => element.matches(".react-flow__node")) ?? region.querySelector<HTMLElement>(".canvas")
+    );
   }
   return visible.find((element) => element.getAttribute("aria-selected") === "true") ?? visible[0] ?? null;
 }

@@ -26,12 +26,12 @@ export function CheckResults({ results, onClose }: Props) {
           return (
             <li key={result.what} className={isGood ? "is-good" : "is-missing"}>
               <p>
-                <span aria-hidden="true">{isGood ? "✓" : "✗"}</span> {result.what}
+                <span aria-hidden="true">{isGood ? "✓" : result.passed ? "–" : "✗"}</span> {result.what}
                 <small>
                   {result.points} of {result.of}
                 </small>
               </p>
-              {!isGood && !NO_VALUE.includes(result.measured) && (
+              {!result.passed && !NO_VALUE.includes(result.measured) && (
                 <p className="check-found">
                   measured {result.measured}
                   {!NO_VALUE.includes(result.expected) && `, expected ${result.expected}`}

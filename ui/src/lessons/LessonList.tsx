@@ -46,7 +46,12 @@ export function Progress({ lesson, isOpen }: { lesson: LessonInfo; isOpen: boole
         </span>
       )}
       {done.length > 0 && (
-        <progress max={steps} value={done.length} aria-label={`${done.length} of ${steps} steps done`} title={`${done.length} of ${steps} steps done`} />
+        <progress
+          max={steps}
+          value={done.length}
+          aria-label={`${done.length} of ${steps} steps done`}
+          title={`${done.length} of ${steps} steps done`}
+        />
       )}
     </span>
   );

@@ -1,14 +1,16 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { errorText, perform, request } from "../connection";
 import type { LessonPage } from "../protocol";
 import { useRunning } from "../stores/running";
 import { pinLesson, useView } from "../stores/view";
+import { Tabs, type Tab } from "../layout/Tabs";
 import { openFile } from "../terminals/tabs";
-import { performStep } from "./canvasSteps";
 import { CheckResults } from "./CheckResults";
-import { LessonBody } from "./LessonBody";
-import { Progress } from "./LessonList";
 import type { Command } from "./markdown";
+import { outlineOf, type Outline } from "./outline";
+import { Player } from "./Player";
+import { Reader } from "./Reader";
+import { type LessonPart, useLessonPlace } from "./place";
 import { useDocument } from "../stores/document";
 import { useLessons } from "../stores/lessons";
 import { StartAt, Starting } from "./StartAt";
@@ -43,17 +45,38 @@ export function LessonView({ unit, onRead, onList }: Props) {
     setShowsResults(true);
     await perform({ do: "lesson", unit, action: "check" });
   };
+  const outline = useMemo(
+    () => (page === null || typeof page === "string" ? NO_OUTLINE : outlineOf(page.markdown, page.steps)),
+    [page],
+  );
+  const part = usePart(unit, lesson?.done.length ?? 0, open_unit === unit);
   if (typeof page === "string") return <p className="empty">{page}</p>;
+  const actions = {
+    onCommand: (one: Command) => void command(one),
+    onUnit: (folder: string) => onRead(lessons.find((one) => folderOf(one.unit) === folder)?.unit ?? unit),
+  };
+  const choose = (chosen: LessonPart) =>
+    useLessonPlace.setState(({ parts }) => ({ parts: { ...parts, [unit]: chosen } }));
   return (
     <div className="lesson-view">
       <header className="lesson-head">
         <button type="button" className="icon-button" aria-label="All lessons" title="All lessons" onClick={onList}>
           ‹ All
         </button>
-        {lesson && <Progress lesson={lesson} isOpen={false} />}
-        <Pin />
-        <Actions unit={unit} page={page} isOpen={open_unit === unit} isChecking={isChecking} onCheck={() => void check()} />
+        <span className="lesson-title" title={lesson?.heading}>
+          {lesson?.heading}
+        </span>
+        <Actions
+          unit={unit}
+          page={page}
+          isOpen={open_unit === unit}
+          isChecking={isChecking}
+          onCheck={() => void check()}
+        />
       </header>
+      <div className="bar lesson-parts">
+        <Tabs label="Parts of the lesson" tabs={partsOf(outline)} chosen={part} onChoose={choose} />
+      </div>
       <Starting unit={unit} />
       {working === unit && <p className="lesson-working">Making the report: {working_step}</p>}
       {isChecking && (
@@ -64,17 +87,47 @@ export function LessonView({ unit, onRead, onList }: Props) {
       {!isChecking && showsResults && (lesson?.results.length ?? 0) > 0 && (
         <CheckResults results={lesson?.results ?? []} onClose={() => setShowsResults(false)} />
       )}
-      {page !== null && (
-        <LessonBody
-          page={page}
-          done={lesson?.done ?? NONE}
-          onCommand={(one) => void command(one)}
-          onStep={({ n }) => void performStep(unit, n)}
-          onUnit={(folder) => onRead(lessons.find((one) => folderOf(one.unit) === folder)?.unit ?? unit)}
-        />
-      )}
+      <div className="lesson-part" role="tabpanel" id={`panel-${part}`} aria-labelledby={`tab-${part}`}>
+        {page === null ? null : part === "do" ? (
+          <Player
+            page={page}
+            outline={outline}
+            lesson={lesson}
+            isOpen={open_unit === unit}
+            onCheck={() => void check()}
+            onRead={onRead}
+            {...actions}
+          />
+        ) : (
+          <Reader
+            key={part}
+            unit={unit}
+            part={part}
+            markdown={part === "read" ? outline.before : outline.after}
+            onNext={part === "read" ? () => choose("do") : null}
+            {...actions}
+          />
+        )}
+      </div>
     </div>
   );
+}
+
+const NO_OUTLINE: Outline = { before: "", cards: [], after: "" };
+
+function partsOf({ before, after }: Outline): Tab<LessonPart>[] {
+  const parts: Tab<LessonPart>[] = [
+    { id: "read", title: "Read" },
+    { id: "do", title: "Do" },
+    { id: "questions", title: "Questions" },
+  ];
+  return parts.filter(({ id }) => id === "do" || (id === "read" ? before : after));
+}
+
+/** The part that is shown: the text until something has been done, then the steps. */
+function usePart(unit: string, done: number, isOpen: boolean): LessonPart {
+  const chosen = useLessonPlace((state) => state.parts[unit]);
+  return chosen ?? (done > 0 || isOpen ? "do" : "read");
 }
 
 /** Moves the lessons to a separate panel on the left, and back. */
@@ -85,7 +138,11 @@ function Pin() {
       type="button"
       className="icon-button"
       aria-pressed={isPinned}
-      title={isPinned ? "Move the lesson back to the right, beside Properties" : "Keep the lesson on the left, so that Properties can be seen with it"}
+      title={
+        isPinned
+          ? "Move the lesson back to the right, beside Properties"
+          : "Keep the lesson on the left, so that Properties can be seen with it"
+      }
       onClick={() => pinLesson(!isPinned)}
     >
       {isPinned ? "Move right" : "Move left"}
@@ -100,8 +157,6 @@ function widenSide(): void {
   const { isLessonPinned, sideWidth } = useView.getState();
   if (!isLessonPinned && sideWidth < READABLE_WIDTH) useView.setState({ sideWidth: READABLE_WIDTH });
 }
-
-const NONE: readonly number[] = [];
 
 /** The folder of a unit, as in links between lessons: "14" is lab14, "ex3" exercise3, "prob1" problem1. */
 function folderOf(unit: string): string {
@@ -140,11 +195,9 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
   const isStopped = useRunning(({ run: { phase } }) => phase === "stopped" || phase === "failed");
   const [isChoosing, setIsChoosing] = useState(false);
-  const { starting, lessons, working, working_step, is_class } = useLessons();
+  const [showsMore, setShowsMore] = useState(false);
+  const { starting, lessons, is_class } = useLessons();
   const lesson = lessons.find((one) => one.unit === unit);
-  const report = async () => {
-    await perform({ do: "lesson", unit, action: "report" });
-  };
   return (
     <span className="lesson-actions">
       {isOpen ? (
@@ -152,39 +205,109 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
           Close lesson
         </button>
       ) : (
-        <button type="button" className="button button-primary" title="Open the network of this lesson" onClick={() => void startUnit({ unit, action: "start" })}>
+        <button
+          type="button"
+          className="button button-primary"
+          title="Open the network of this lesson"
+          onClick={() => void startUnit({ unit, action: "start" })}
+        >
           Start
         </button>
       )}
-      {(page?.steps.length ?? 0) > 1 && (
-        <button type="button" className="button" disabled={!isStopped || starting !== ""} title="Start from a later step: the earlier steps are performed for you" onClick={() => setIsChoosing(true)}>
-          Start from step…
-        </button>
-      )}
-      {isChoosing && page !== null && <StartAt page={page} onClose={() => setIsChoosing(false)} />}
       {page?.has_check && (
-        <button type="button" className="button" disabled={!isRunning || isChecking} title={isRunning ? "Check your work in the running network" : "Run the network to check it"} onClick={onCheck}>
+        <button
+          type="button"
+          className="button"
+          disabled={!isRunning || isChecking}
+          title={isRunning ? "Check your work in the running network" : "Run the network to check it"}
+          onClick={onCheck}
+        >
           {isChecking ? "Checking…" : "Check"}
         </button>
       )}
-      {is_class && (
-        <HandIn unit={unit} handedInS={lesson?.handed_in_s ?? null} />
+      {is_class && <Hand unit={unit} />}
+      {is_class && <HandIn unit={unit} handedInS={lesson?.handed_in_s ?? null} />}
+      <button
+        type="button"
+        className="icon-button"
+        aria-expanded={showsMore}
+        aria-label="More actions"
+        title="More actions"
+        onClick={() => setShowsMore(!showsMore)}
+      >
+        ⋯
+      </button>
+      {showsMore && (
+        <span className="lesson-more">
+          {(page?.steps.length ?? 0) > 1 && (
+            <button
+              type="button"
+              className="button"
+              disabled={!isStopped || starting !== ""}
+              title="Start from a later step: the earlier steps are performed for you"
+              onClick={() => setIsChoosing(true)}
+            >
+              Start from step…
+            </button>
+          )}
+          {!is_class && <Report unit={unit} />}
+          <Pin />
+        </span>
       )}
-      {!is_class && lesson?.report && working !== unit && (
-        <button type="button" className="button" onClick={() => openFile(lesson.report!)}>
+      {isChoosing && page !== null && <StartAt page={page} onClose={() => setIsChoosing(false)} />}
+    </span>
+  );
+}
+
+/** Makes the report of a unit, and shows it. */
+function Report({ unit }: { unit: string }) {
+  const { lessons, working, working_step } = useLessons();
+  const report = lessons.find((one) => one.unit === unit)?.report;
+  if (working === unit) {
+    return (
+      <button
+        type="button"
+        className="button"
+        title={working_step}
+        onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}
+      >
+        Cancel report
+      </button>
+    );
+  }
+  return (
+    <>
+      {report && (
+        <button type="button" className="button" onClick={() => openFile(report)}>
           Show report
         </button>
       )}
-      {is_class ? null : working === unit ? (
-        <button type="button" className="button" title={working_step} onClick={() => void perform({ do: "lesson", unit, action: "cancel_report" })}>
-          Cancel report
-        </button>
-      ) : (
-        <button type="button" className="button" disabled={working !== null} title="Perform all steps of this unit, with its solution, in a separate machine and write a report. Your own work is not used or changed." onClick={() => void report()}>
-          {lesson?.report ? "Make the report again" : "Make a report"}
-        </button>
-      )}
-    </span>
+      <button
+        type="button"
+        className="button"
+        disabled={working !== null}
+        title="Perform all steps of this unit, with its solution, in a separate machine and write a report. Your own work is not used or changed."
+        onClick={() => void perform({ do: "lesson", unit, action: "report" })}
+      >
+        {report ? "Make the report again" : "Make a report"}
+      </button>
+    </>
+  );
+}
+
+/** Asks the teacher of a class for help, or no longer. */
+function Hand({ unit }: { unit: string }) {
+  const isRaised = useLessons((state) => state.hand_raised_s !== null);
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-pressed={isRaised}
+      title={isRaised ? "Your teacher sees that you need help" : "Show your teacher that you need help"}
+      onClick={() => void perform({ do: "lesson", unit, action: isRaised ? "lower_hand" : "raise_hand" })}
+    >
+      {isRaised ? "Hand is up" : "Raise hand"}
+    </button>
   );
 }
 
@@ -193,7 +316,12 @@ function HandIn({ unit, handedInS }: { unit: string; handedInS: number | null })
   const handIn = () => perform({ do: "lesson", unit, action: "hand_in" });
   const before = handedInS === null ? "" : `Handed in on ${new Date(handedInS * 1000).toLocaleString()}. `;
   return (
-    <button type="button" className="button" title={`${before}Give your script, or what you typed, to your teacher. Only your latest hand-in counts.`} onClick={() => void handIn()}>
+    <button
+      type="button"
+      className="button"
+      title={`${before}Give your script, or what you typed, to your teacher. Only your latest hand-in counts.`}
+      onClick={() => void handIn()}
+    >
       {handedInS === null ? "Hand in" : "Hand in again"}
     </button>
   );

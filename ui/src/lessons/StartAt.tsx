@@ -30,8 +30,9 @@ export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => vo
       }
     >
       <p className="dialog-text">
-        {before === 1 ? "The step before it is" : `The ${before} steps before it are`} performed for you, as if you had typed {before === 1 ? "it" : "them"}. Then the network
-        runs, and you continue from the step that you choose here:
+        {before === 1 ? "The step before it is" : `The ${before} steps before it are`} performed for you, as if you had
+        typed {before === 1 ? "it" : "them"}. Then the network runs, and you continue from the step that you choose
+        here:
       </p>
       <div className="start-steps" role="radiogroup" aria-label="Step">
         {later.map((step) => (
@@ -53,7 +54,11 @@ export function Starting({ unit }: { unit: string }) {
   return (
     <p className="lesson-working" role="status">
       {starting}…{" "}
-      <button type="button" className="button" onClick={() => void perform({ do: "lesson", unit, action: "cancel_start" })}>
+      <button
+        type="button"
+        className="button"
+        onClick={() => void perform({ do: "lesson", unit, action: "cancel_start" })}
+      >
         Cancel
       </button>
     </p>

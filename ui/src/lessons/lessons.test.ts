@@ -12,8 +12,19 @@ const sources = import.meta.glob<string>("../../../src/wanlab/labs/units/*/lesso
 });
 const lessons = Object.entries(sources).map(([path, text]) => ({
   name: path.split("/").at(-2)!,
-  text,
+  text: onPage(text),
 }));
+
+/** The page's edition of a lesson, as labs/lesson.py makes it. */
+function onPage(text: string): string {
+  const parts = text.split(/^<!-- (terminal|page|end) -->\n|<!-- (terminal|page|end) -->/m);
+  let kept = parts[0]!;
+  for (let at = 1; at < parts.length; at += 3) {
+    if ((parts[at] ?? parts[at + 1]) !== "terminal") kept += parts[at + 2]!;
+  }
+  return kept;
+}
+
 const width = (text: string) => text.length * 7;
 
 describe("every lesson", () => {
@@ -28,9 +39,9 @@ describe("every lesson", () => {
         const svg = draw(figure, room, width);
         expect(svg).not.toMatch(/NaN|undefined/);
         const named = parse(figure);
-        const texts =
-          named.kind === "flow" ? named.nodes.flatMap((node) => node.lines) : named.actors;
-        for (const line of texts) expect(svg).toContain(line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;"));
+        const texts = named.kind === "flow" ? named.nodes.flatMap((node) => node.lines) : named.actors;
+        for (const line of texts)
+          expect(svg).toContain(line.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;"));
       }
     }
   });
@@ -47,8 +58,7 @@ describe("every lesson", () => {
     const blocks = text.match(/^[ >]*```console$[\s\S]*?^[ >]*```$/gm) ?? [];
     const lines = blocks.flatMap((block) => block.split("\n").slice(1, -1));
     expect(commands.length).toBe(lines.length);
-    const done = lines.filter((line) => !/^ *[> ]*\$ /.test(line) || /\$ wanlab lab (start|check)\b/.test(line));
-    expect(html.match(/data-command="/g)?.length ?? 0).toBe(done.length);
+    expect(html.match(/data-command="/g)?.length ?? 0).toBe(lines.length);
     expect(html.match(/<details>/g)?.length ?? 0).toBe(text.match(/<details>/g)?.length ?? 0);
     expect(html.replace(/<figure.*?<\/figure>/gs, "")).not.toMatch(/&lt;\/?(details|br)/);
   });

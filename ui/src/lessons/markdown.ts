@@ -21,6 +21,12 @@ export interface Page {
   figures: string[];
 }
 
+/** A line of a block of commands; null if it has no prompt. */
+export function commandOf(line: string): Command | null {
+  const match = COMMAND.exec(line);
+  return match ? { place: match[1] ?? match[2] ?? "", line: match[3]! } : null;
+}
+
 const COMMAND = /^(?:(mininet)>|([A-Za-z]\w*)?\$) (.+)$/;
 /** Commands of a shell outside the laboratory that this page can perform. */
 const OUTSIDE = /^wanlab lab (start|check)\b/;
@@ -38,8 +44,7 @@ export function read(text: string, assets: string): Page {
   const escape = markdown.utils.escapeHtml;
   const rules = markdown.renderer.rules;
   rules["formula"] = (tokens, index) => formula(tokens[index]!.content, tokens[index]!.block);
-  rules["answer_open"] = (tokens, index) =>
-    `<details><summary>${escape(tokens[index]!.content)}</summary>`;
+  rules["answer_open"] = (tokens, index) => `<details><summary>${escape(tokens[index]!.content)}</summary>`;
   rules["answer_close"] = () => "</details>";
   rules["fence"] = (tokens, index) => {
     const { content, info } = tokens[index]!;
@@ -87,16 +92,16 @@ function consoleBlock(content: string, commands: Command[], escape: (text: strin
     .trimEnd()
     .split("\n")
     .map((line) => {
-      const match = COMMAND.exec(line);
-      if (!match) return `<div class="row"><code>${escape(line)}</code></div>`;
-      const place = match[1] ?? match[2] ?? "";
-      commands.push({ place, line: match[3]! });
-      const title = place === "" ? OUTSIDE.exec(match[3]!)?.[1] : "Type";
+      const command = commandOf(line);
+      if (command === null) return `<div class="row"><code>${escape(line)}</code></div>`;
+      const place = command.place;
+      commands.push(command);
+      const title = place === "" ? OUTSIDE.exec(command.line)?.[1] : "Type";
       const number = commands.length - 1;
       const prompt = place === "mininet" ? "mininet&gt;" : `${escape(place)}$`;
       return (
-        `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(match[3]!)}</code>` +
-        `${button(title, number, escape(match[3]!))}</div>`
+        `<div class="row" data-row="${number}"><span class="prompt">${prompt}</span> <code>${escape(command.line)}</code>` +
+        `${button(title, number, escape(command.line))}</div>`
       );
     });
   return `<div class="console">${rows.join("")}</div>`;

@@ -2,17 +2,21 @@
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
+export type LessonPart = "read" | "do" | "questions";
+
 interface LessonPlace {
   /** The lesson that is shown; null for the list of all lessons. */
   unit: string | null;
-  /** How far each lesson is scrolled, in pixels. */
+  /** The part of each lesson that is shown. */
+  parts: Readonly<Record<string, LessonPart>>;
+  /** How far each part is scrolled, in pixels. */
   scrolled: Readonly<Record<string, number>>;
 }
 
 export const useLessonPlace = create<LessonPlace>()(
-  persist((): LessonPlace => ({ unit: null, scrolled: {} }), { name: "wanlab.lesson" }),
+  persist((): LessonPlace => ({ unit: null, parts: {}, scrolled: {} }), { name: "wanlab.lesson" }),
 );
 
-export function noteScrolled(unit: string, pixels: number): void {
-  useLessonPlace.setState(({ scrolled }) => ({ scrolled: { ...scrolled, [unit]: Math.round(pixels) } }));
+export function noteScrolled(part: string, pixels: number): void {
+  useLessonPlace.setState(({ scrolled }) => ({ scrolled: { ...scrolled, [part]: Math.round(pixels) } }));
 }

@@ -3,7 +3,27 @@ import type { LessonStep } from "../protocol";
 import { numberOf, sectionOf, stepsOf } from "./steps";
 
 function step(n: number, where: string, ...lines: string[]): LessonStep {
-  return { n, at: "", where: where.split(","), text: "", lines, note: "", printed: "", can_type: true, action: "", can_perform: false };
+  return {
+    n,
+    at: "",
+    where: where.split(","),
+    text: "",
+    lines,
+    note: "",
+    printed: "",
+    can_type: true,
+    action: "",
+    can_perform: false,
+    kind: "type",
+    counts: true,
+    is_optional: false,
+    keeps_running: false,
+    waits_for_enter: false,
+    ends: "",
+    for_s: null,
+    takes_s: 0,
+    figures: [],
+  };
 }
 
 it("commands find their steps in order, also where the same one comes twice", () => {
@@ -27,7 +47,10 @@ it("commands find their steps in order, also where the same one comes twice", ()
 
 it("a step of several lines has a command for each of them", () => {
   const steps = [step(1, "h1", "ip neigh flush all", "ping 10.0.0.2"), step(2, "h1", "ping 10.0.0.2")];
-  const commands = ["ip neigh flush all", "ping 10.0.0.2", "ping 10.0.0.2", "ping 10.0.0.2"].map((line) => ({ place: "h1", line }));
+  const commands = ["ip neigh flush all", "ping 10.0.0.2", "ping 10.0.0.2", "ping 10.0.0.2"].map((line) => ({
+    place: "h1",
+    line,
+  }));
   expect(stepsOf(commands, steps)).toEqual([1, 1, 2, null]);
 });
 

@@ -8,7 +8,9 @@ export const ON_CANVAS = "gui";
 /** The number of the step of each command; null if it is not one of the manual's. */
 export function stepsOf(commands: readonly Command[], steps: readonly LessonStep[]): (number | null)[] {
   // A step in two terminals, or of two lines, has several commands in the lesson.
-  const open = new Map(steps.map((step) => [step, step.where.flatMap((place) => step.lines.map((line) => ({ place, line })))]));
+  const open = new Map(
+    steps.map((step) => [step, step.where.flatMap((place) => step.lines.map((line) => ({ place, line })))]),
+  );
   const fits = (command: Command, step: LessonStep) =>
     open.get(step)!.findIndex(({ place, line }) => place === command.place && same(line, command.line));
   // First in the order of the lesson, which nearly always is that of the steps; then the rest, anywhere.

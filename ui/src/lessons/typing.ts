@@ -29,12 +29,15 @@ async function atPrompt(): Promise<string | null> {
 }
 
 async function ofNode(name: string): Promise<string | null> {
-  const node = name === CLIENT ? CLIENT : Object.values(useDocument.getState().nodes).find((one) => one.name === name)?.id;
+  const node =
+    name === CLIENT ? CLIENT : Object.values(useDocument.getState().nodes).find((one) => one.name === name)?.id;
   if (node === undefined) {
     toast("warning", `this network has no ${name}`, "press Start to open the network of the lesson");
     return null;
   }
-  const free = useRunning.getState().terminals.filter((one) => one.node === node && one.status === null && !one.is_busy && !one.at_mininet);
+  const free = useRunning
+    .getState()
+    .terminals.filter((one) => one.node === node && one.status === null && !one.is_busy && !one.at_mininet);
   return (free.find((one) => isInFront(one.id)) ?? free[0])?.id ?? openTerminal(node);
 }
 

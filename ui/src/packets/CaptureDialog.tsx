@@ -24,7 +24,14 @@ export function CaptureDialog() {
       <form className="breakpoint-form" onSubmit={(event) => void begin(event)}>
         <label>
           Filter
-          <input autoFocus list="capture-filters" value={filter} spellCheck={false} placeholder="all packets" onChange={(event) => setFilter(event.target.value)} />
+          <input
+            autoFocus
+            list="capture-filters"
+            value={filter}
+            spellCheck={false}
+            placeholder="all packets"
+            onChange={(event) => setFilter(event.target.value)}
+          />
         </label>
         <datalist id="capture-filters">
           {FILTERS.map((one) => (

@@ -3,6 +3,7 @@ import "./packets.css";
 import { useStore, useStoreApi } from "@xyflow/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useDocument } from "../stores/document";
+import { useBranches } from "../stores/branches";
 import { useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
 import { course, endPart, type Course, type Point } from "../editor/geometry";
@@ -39,12 +40,19 @@ export function PacketLayer({ lines, drawn }: { lines: readonly LinkFlow[]; draw
     let frame = 0;
     const draw = (real_ms: number) => {
       frame = 0;
-      if (canvas.current !== null && paint(canvas.current, store.getState(), byLink, places.current, real_ms)) request();
+      if (canvas.current !== null && paint(canvas.current, store.getState(), byLink, places.current, real_ms))
+        request();
     };
     const request = () => {
       if (frame === 0) frame = requestAnimationFrame(draw);
     };
-    const endings = [onPackets(request), store.subscribe(request), useRunning.subscribe(request), useView.subscribe(request)];
+    const endings = [
+      onPackets(request),
+      store.subscribe(request),
+      useRunning.subscribe(request),
+      useBranches.subscribe(request),
+      useView.subscribe(request),
+    ];
     request();
     return () => {
       cancelAnimationFrame(frame);
@@ -73,8 +81,9 @@ function paint(
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
   canvas.dataset.shown = "0";
-  if (flights.size === 0 || !useView.getState().showsPackets) return false;
-  const { now_ns, speed } = shownTime(real_ms);
+  // While an earlier instant is shown, the packets of now are not on these links.
+  if (flights.size === 0 || !useView.getState().showsPackets || useBranches.getState().shown !== null) return false;
+  const { now_ns, speed, isMoving } = shownTime(real_ms);
   const dark = isDark(useView.getState().theme);
   const waiting = new Map<string, Flight[]>();
   const courses = new Map<string, Course | null>();
@@ -101,6 +110,7 @@ function paint(
     pen.globalAlpha = 1;
   };
   let shown = 0;
+  let isFalling = false;
   for (const [number, flight] of flights) {
     const { link, end } = flight.packet;
     const line = courseOf(link);
@@ -121,6 +131,7 @@ function paint(
     const at = line.at(end === "a" ? along : 1 - along);
     if (spot.kind === "flying") dot(at, flight);
     else {
+      isFalling = true;
       const fallen = { x: at.x, y: at.y + FALL * spot.part * spot.part };
       dot(fallen, flight, 1 - spot.part);
       cross(pen, { x: fallen.x * zoom + x, y: fallen.y * zoom + y }, 1 - spot.part);
@@ -139,7 +150,7 @@ function paint(
     });
   }
   canvas.dataset.shown = String(shown);
-  return flights.size > 0;
+  return isFalling || (isMoving && flights.size > 0);
 }
 
 function cross(pen: CanvasRenderingContext2D, { x, y }: Point, alpha: number): void {
@@ -172,16 +183,22 @@ export function PacketLegend() {
       const seen = new Set([...flights.values()].reverse().map(({ packet }) => packet.flow));
       seen.delete("");
       setFlows((before) => {
-        const kept = [...before.filter((flow) => seen.has(flow)), ...[...seen].filter((flow) => !before.includes(flow))];
+        const kept = [
+          ...before.filter((flow) => seen.has(flow)),
+          ...[...seen].filter((flow) => !before.includes(flow)),
+        ];
         return kept.slice(0, MAX_FLOWS_NAMED).join() === before.join() ? before : kept.slice(0, MAX_FLOWS_NAMED);
       });
     };
     const timer = window.setInterval(update, LEGEND_MS);
     return () => window.clearInterval(timer);
   }, []);
-  if (!hasAny || !isWanted || !isSlow || flows.length === 0) return null;
+  const isPast = useBranches((state) => state.shown !== null);
+  if (isPast || !hasAny || !isWanted || !isSlow || flows.length === 0) return null;
   const names = new Map(
-    ports.flatMap(({ addresses, node }) => addresses.map((one) => [one.split("/")[0]!, nodes[node]?.name ?? node] as const)),
+    ports.flatMap(({ addresses, node }) =>
+      addresses.map((one) => [one.split("/")[0]!, nodes[node]?.name ?? node] as const),
+    ),
   );
   return (
     <div className="packet-legend" role="group" aria-label="Packets in flight">
@@ -193,7 +210,9 @@ export function PacketLegend() {
           </li>
         ))}
       </ul>
-      {leftOut > 0 && <p className="hint">{leftOut === 1 ? "1 more packet is" : `${leftOut} more packets are`} not drawn</p>}
+      {leftOut > 0 && (
+        <p className="hint">{leftOut === 1 ? "1 more packet is" : `${leftOut} more packets are`} not drawn</p>
+      )}
     </div>
   );
 }

@@ -4,8 +4,11 @@ import { useEffect, useRef, useState } from "react";
 import { errorText, request, showError } from "../connection";
 import type { ListedPacket, PacketDetails, PacketPage } from "../protocol";
 import { useDocument } from "../stores/document";
+import { endHover, hoverAt, lastBefore, useHover } from "../stores/hover";
 import { useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
+import { endCapture } from "./capture";
+import { countText } from "./count";
 import { colourOf, flowTitle } from "./flights";
 
 const REFRESH_MS = 1000;
@@ -26,7 +29,12 @@ export function PacketList({ path, version }: { path: string; version: number })
   const [state, setState] = useState<"loading" | "read" | "cut" | "failed">("loading");
   const [error, setError] = useState("");
   const [chosen, setChosen] = useState<number | null>(null);
-  const isGrowing = useRunning(({ captures, run }) => run.phase === "running" && captures.some((port) => path.split("/").at(-1)!.startsWith(port)));
+  const [total, setTotal] = useState(0);
+  /** The port that is being captured to this file, if it is. */
+  const capturing = useRunning(({ captures, run }) =>
+    run.phase === "running" ? captures.find((port) => path.split("/").at(-1)!.startsWith(port)) : undefined,
+  );
+  const isGrowing = capturing !== undefined;
   const names = useNames();
   const dark = isDark(useView(({ theme }) => theme));
   const scanned = useRef(0);
@@ -46,7 +54,8 @@ export function PacketList({ path, version }: { path: string; version: number })
         const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
         if (!isWanted) return;
         scanned.current = page.scanned;
-        if (page.packets.length > 0) setRows((before) => [...before, ...page.packets].slice(0, MAX_ROWS));
+        setTotal(page.total);
+        if (page.packets.length > 0) setRows((before) => [...before, ...page.packets].slice(-MAX_ROWS));
         setState(page.is_cut ? "cut" : "read");
         if (isGrowing && !page.is_cut) timer = window.setTimeout(() => void read(), REFRESH_MS);
       } catch (reason) {
@@ -66,6 +75,7 @@ export function PacketList({ path, version }: { path: string; version: number })
     try {
       const page = await fetched<PacketPage>(path, { after: scanned.current, words, flow });
       scanned.current = page.scanned;
+      setTotal(page.total);
       setRows((before) => [...before, ...page.packets].slice(-MAX_ROWS));
       setState(page.is_cut ? "cut" : "read");
     } catch (reason) {
@@ -73,18 +83,55 @@ export function PacketList({ path, version }: { path: string; version: number })
     }
   };
   const nameOf = (address: string) => names.get(address);
+  const body = useRef<HTMLTableSectionElement>(null);
+  useEffect(() => {
+    const times_s = rows.map(({ time_ns }) => time_ns / 1e9);
+    let marked: Element | undefined;
+    return useHover.subscribe(({ at_s, from }) => {
+      marked?.classList.remove("is-near");
+      if (at_s === null || from === "packets") return;
+      marked = body.current?.children[lastBefore(times_s, at_s)];
+      marked?.classList.add("is-near");
+      marked?.scrollIntoView({ block: "nearest" });
+    });
+  }, [rows]);
   return (
     <div className="packets">
       <p className="packet-tools">
-        <input aria-label="Filter packets" type="search" placeholder="filter by words: tcp syn 5201" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <input
+          aria-label="Filter packets"
+          type="search"
+          placeholder="filter by words: tcp syn 5201"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
         {flow !== "" && (
           <button type="button" className="button" title="Show the packets of all flows" onClick={() => setFlow("")}>
             {flowTitle(flow, nameOf)} ✕
           </button>
         )}
         <span className="hint" role="status">
-          {state === "failed" ? error : state === "loading" ? "Loading…" : `${rows.length} ${rows.length === 1 ? "packet" : "packets"}${isGrowing ? ", still capturing" : ""}`}
+          {state === "failed"
+            ? error
+            : state === "loading"
+              ? "Loading…"
+              : `${countText({ shown: rows.length, examined: scanned.current, total, isFiltered: words !== "" || flow !== "" })}${isGrowing ? ", still capturing" : ""}`}
         </span>
+        {state === "cut" && (
+          <button type="button" className="button" onClick={() => void more()}>
+            Show more packets
+          </button>
+        )}
+        {capturing !== undefined && (
+          <button
+            type="button"
+            className="button"
+            title={`Stop capturing packets at ${capturing}`}
+            onClick={() => void endCapture(capturing)}
+          >
+            Stop capturing
+          </button>
+        )}
       </p>
       <div className="packet-rows" tabIndex={0} role="region" aria-label={`Packets of ${path}`}>
         <table>
@@ -100,16 +147,29 @@ export function PacketList({ path, version }: { path: string; version: number })
               <th>Info</th>
             </tr>
           </thead>
-          <tbody>
+          <tbody ref={body} onPointerLeave={() => endHover("packets")}>
             {rows.map((packet) => (
-              <tr key={packet.number} aria-selected={packet.number === chosen} onClick={() => setChosen(packet.number === chosen ? null : packet.number)}>
+              <tr
+                key={packet.number}
+                aria-selected={packet.number === chosen}
+                onClick={() => setChosen(packet.number === chosen ? null : packet.number)}
+                onPointerEnter={() => hoverAt(packet.time_ns / 1e9, "packets")}
+              >
                 <td>{packet.number}</td>
                 <td className="packet-time">{(packet.time_ns / 1e9).toFixed(9)}</td>
-                <td>{packet.port && `${packet.port} ${packet.direction === "out" ? "→" : packet.direction === "in" ? "←" : ""}`}</td>
+                <td>
+                  {packet.port &&
+                    `${packet.port} ${packet.direction === "out" ? "→" : packet.direction === "in" ? "←" : ""}`}
+                </td>
                 <td>{nameOf(packet.source) ?? packet.source}</td>
                 <td>{nameOf(packet.destination) ?? packet.destination}</td>
                 <td>
-                  <span className="packet-mark" style={{ background: colourOf(packet.flow, dark) }} aria-hidden="true" /> {packet.protocol}
+                  <span
+                    className="packet-mark"
+                    style={{ background: colourOf(packet.flow, dark) }}
+                    aria-hidden="true"
+                  />{" "}
+                  {packet.protocol}
                 </td>
                 <td>{packet.bytes}</td>
                 <td className="packet-info">{packet.info}</td>
@@ -117,15 +177,24 @@ export function PacketList({ path, version }: { path: string; version: number })
             ))}
           </tbody>
         </table>
-        {state === "cut" && (
-          <button type="button" className="button" onClick={() => void more()}>
-            Show more packets
-          </button>
+        {state === "read" && rows.length === 0 && (
+          <p className="empty">
+            {words || flow
+              ? "No packet matches the filter."
+              : isGrowing
+                ? "No packet has been captured yet."
+                : "The file has no packets."}
+          </p>
         )}
-        {state === "read" && rows.length === 0 && <p className="empty">{words || flow ? "No packet matches the filter." : isGrowing ? "No packet has been captured yet." : "The file has no packets."}</p>}
       </div>
       {chosen !== null && (
-        <Details path={path} packet={rows.find(({ number }) => number === chosen)} onFollow={setFlow} nameOf={nameOf} isFollowed={flow !== ""} />
+        <Details
+          path={path}
+          packet={rows.find(({ number }) => number === chosen)}
+          onFollow={setFlow}
+          nameOf={nameOf}
+          isFollowed={flow !== ""}
+        />
       )}
     </div>
   );
@@ -145,7 +214,11 @@ function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
   useEffect(() => {
     let isWanted = true;
     setDetails(null);
-    if (number !== undefined) void fetched<PacketDetails>(path, { number }).then((found) => isWanted && setDetails(found), () => undefined);
+    if (number !== undefined)
+      void fetched<PacketDetails>(path, { number }).then(
+        (found) => isWanted && setDetails(found),
+        () => undefined,
+      );
     return () => {
       isWanted = false;
     };
@@ -156,7 +229,12 @@ function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
       <p className="packet-tools">
         <b>{packet.info}</b>
         {packet.flow !== "" && !isFollowed && (
-          <button type="button" className="button" title={flowTitle(packet.flow, nameOf)} onClick={() => onFollow(packet.flow)}>
+          <button
+            type="button"
+            className="button"
+            title={flowTitle(packet.flow, nameOf)}
+            onClick={() => onFollow(packet.flow)}
+          >
             Follow this flow
           </button>
         )}
@@ -177,7 +255,9 @@ function dump(hex: string): string {
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += 16) {
     const row = bytes.slice(at, at + 16);
-    const text = row.map((one) => Number.parseInt(one, 16)).map((code) => (code >= 32 && code < 127 ? String.fromCharCode(code) : "."));
+    const text = row
+      .map((one) => Number.parseInt(one, 16))
+      .map((code) => (code >= 32 && code < 127 ? String.fromCharCode(code) : "."));
     lines.push(`${at.toString(16).padStart(4, "0")}  ${row.join(" ").padEnd(47)}  ${text.join("")}`);
   }
   return lines.join("\n");
@@ -186,5 +266,9 @@ function dump(hex: string): string {
 function useNames(): ReadonlyMap<string, string> {
   const ports = useRunning((state) => state.run.ports);
   const nodes = useDocument((state) => state.nodes);
-  return new Map(ports.flatMap(({ addresses, node }) => addresses.map((one) => [one.split("/")[0]!, nodes[node]?.name ?? node] as const)));
+  return new Map(
+    ports.flatMap(({ addresses, node }) =>
+      addresses.map((one) => [one.split("/")[0]!, nodes[node]?.name ?? node] as const),
+    ),
+  );
 }

@@ -7,8 +7,20 @@ const MS = 1e6;
 function flight(packet: Partial<TracedPacket>, delay_ns = 10 * MS): Flight {
   return {
     packet: {
-      number: 1, link: "l", end: "a", bytes: 100, queued_ns: 0, sent_ns: null, received_ns: null, dropped_ns: null,
-      reason: "", flow: "", protocol: "", info: "", is_data: true, ...packet,
+      number: 1,
+      link: "l",
+      end: "a",
+      bytes: 100,
+      queued_ns: 0,
+      sent_ns: null,
+      received_ns: null,
+      dropped_ns: null,
+      reason: "",
+      flow: "",
+      protocol: "",
+      info: "",
+      is_data: true,
+      ...packet,
     },
     delay_ns,
     endedAt_ms: null,
@@ -21,6 +33,12 @@ it("a packet flies for as long as its link delays it", () => {
   expect(spotOf(flying, 20 * MS, 0, 0.001)).toEqual({ kind: "flying", part: 0.96 });
   const arrived = flight({ sent_ns: 10 * MS, received_ns: 10 * MS });
   expect(spotOf(arrived, 10 * MS, 0, 0.001)).toEqual({ kind: "gone" });
+});
+
+it("a packet that was sent and never arrives is not drawn for ever", () => {
+  const lost = flight({ sent_ns: 12 * MS });
+  expect(spotOf(lost, 13 * MS, 0, 0.001).kind).toBe("flying");
+  expect(spotOf(lost, 22 * MS, 0, 0.001)).toEqual({ kind: "gone" });
 });
 
 it("a packet that waits for others stays in the queue", () => {

@@ -23,10 +23,7 @@ export interface Flight {
 }
 
 export type Spot =
-  | { kind: "queued" }
-  | { kind: "flying"; part: number }
-  | { kind: "falling"; part: number }
-  | { kind: "gone" };
+  { kind: "queued" } | { kind: "flying"; part: number } | { kind: "falling"; part: number } | { kind: "gone" };
 
 /** Where a packet is. `speed`: network seconds per real second. */
 export function spotOf({ packet, delay_ns, endedAt_ms }: Flight, now_ns: number, real_ms: number, speed: number): Spot {
@@ -41,7 +38,9 @@ export function spotOf({ packet, delay_ns, endedAt_ms }: Flight, now_ns: number,
   if (now_ns < leaves_ns) return { kind: "queued" };
   const part = (now_ns - leaves_ns) / length_ns;
   if (part < 1) return { kind: "flying", part };
-  if (packet.received_ns !== null) return { kind: "gone" };
+  // Once sent, it arrives after at most the delay: if that was not reported, it has arrived nowhere.
+  const isLost = packet.sent_ns !== null && now_ns >= Math.max(packet.sent_ns, leaves_ns) + length_ns;
+  if (packet.received_ns !== null || isLost) return { kind: "gone" };
   return { kind: "flying", part: NEARLY };
 }
 

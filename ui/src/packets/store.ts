@@ -22,10 +22,16 @@ export function onPackets(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-onPush("packets", ({ packets, left_out }) => {
+onPush("packets", ({ packets, left_out, gone, is_over }) => {
+  if (is_over) return clearPackets();
+  for (const number of gone) flights.delete(number);
   for (const packet of packets) {
     const isOver = packet.dropped_ns !== null || packet.received_ns !== null;
-    flights.set(packet.number, { packet, delay_ns: delayOf(packet.link, packet.end), endedAt_ms: isOver ? performance.now() : null });
+    flights.set(packet.number, {
+      packet,
+      delay_ns: delayOf(packet.link, packet.end),
+      endedAt_ms: isOver ? performance.now() : null,
+    });
   }
   for (const number of flights.keys()) {
     if (flights.size <= MAX_FLIGHTS) break;
@@ -63,12 +69,13 @@ onPush("clock", ({ now_ns, speed, is_moving }) => {
 });
 
 /** The network's time that the picture shows: it never runs ahead of what is known, nor back. */
-export function shownTime(real_ms: number): { now_ns: number; speed: number } {
+export function shownTime(real_ms: number): { now_ns: number; speed: number; isMoving: boolean } {
   const { now_ns, at_ms, isMoving } = heard;
   const { clock } = useRunning.getState();
-  const speed = clock.pace === "real" ? Math.min(clock.wanted_speed, Math.max(heard.speed, clock.wanted_speed / 10)) : heard.speed;
+  const speed =
+    clock.pace === "real" ? Math.min(clock.wanted_speed, Math.max(heard.speed, clock.wanted_speed / 10)) : heard.speed;
   const behind_ns = isMoving ? LAG_REAL_S * speed * 1e9 : 0;
   const passed_ns = isMoving ? ((real_ms - at_ms) / 1000) * speed * 1e9 : 0;
   shown_ns = Math.max(shown_ns, Math.min(now_ns, now_ns - behind_ns + passed_ns));
-  return { now_ns: shown_ns, speed: isMoving ? speed : clock.wanted_speed };
+  return { now_ns: shown_ns, speed: isMoving ? speed : clock.wanted_speed, isMoving };
 }

@@ -71,7 +71,10 @@ export function compareWith(compared: string | null): void {
 }
 
 /** Events after some of them were sent again. */
-export function mergedEvents(before: readonly SessionEvent[], changed: readonly SessionEvent[]): readonly SessionEvent[] {
+export function mergedEvents(
+  before: readonly SessionEvent[],
+  changed: readonly SessionEvent[],
+): readonly SessionEvent[] {
   const all = new Map(before.map((event) => [event.number, event]));
   for (const event of changed) all.set(event.number, event);
   return [...all.values()].sort((a, b) => a.at_ns - b.at_ns || a.number - b.number);
@@ -81,14 +84,21 @@ async function fetchEvents(branch: string): Promise<void> {
   const response = await fetch(`/api/branches/${encodeURIComponent(branch)}/events`, { cache: "no-store" });
   if (!response.ok) return;
   const fetched = (await response.json()) as SessionEvent[];
-  useBranches.setState(({ events }) => ({ events: { ...events, [branch]: mergedEvents(events[branch] ?? [], fetched) } }));
+  useBranches.setState(({ events }) => ({
+    events: { ...events, [branch]: mergedEvents(events[branch] ?? [], fetched) },
+  }));
 }
 
 onPush("branches", ({ branches, live, replay, refusal }) => {
   const known = new Set(branches.map(({ id }) => id));
   const before = useBranches.getState();
   // A new session has one branch, with the same id as the first branch of the last session.
-  const isNew = branches.length === 1 && live === null && before.live === null && useRunning.getState().run.phase !== "running" && branches[0]?.end_ns === 0;
+  const isNew =
+    branches.length === 1 &&
+    live === null &&
+    before.live === null &&
+    useRunning.getState().run.phase !== "running" &&
+    branches[0]?.end_ns === 0;
   useBranches.setState(({ events, shown, compared }) => ({
     branches,
     live,
@@ -102,7 +112,9 @@ onPush("branches", ({ branches, live, replay, refusal }) => {
   for (const { id } of branches) if (events[id] === undefined) void fetchEvents(id);
 });
 onPush("events", ({ branch, events: changed }) =>
-  useBranches.setState(({ events }) => ({ events: { ...events, [branch]: mergedEvents(events[branch] ?? [], changed) } })),
+  useBranches.setState(({ events }) => ({
+    events: { ...events, [branch]: mergedEvents(events[branch] ?? [], changed) },
+  })),
 );
 // After a reconnection, events may have been missed.
 onPush("state", () => useBranches.setState({ events: {} }));

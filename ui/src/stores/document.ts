@@ -7,7 +7,16 @@
  */
 import { create } from "zustand";
 import { onPush } from "../connection";
-import type { Document, DocumentPush, DrawnFrame, DrawnLabel, DrawnLink, DrawnNode, DocumentPreferences, DrawingProblem } from "../protocol";
+import type {
+  Document,
+  DocumentPush,
+  DrawnFrame,
+  DrawnLabel,
+  DrawnLink,
+  DrawnNode,
+  DocumentPreferences,
+  DrawingProblem,
+} from "../protocol";
 
 export type ById<T> = Readonly<Record<string, T>>;
 
@@ -69,11 +78,7 @@ function byId<T extends { id: string }>(elements: readonly T[]): ById<T> {
   return Object.fromEntries(elements.map((element) => [element.id, element]));
 }
 
-function changed<T extends { id: string }>(
-  before: ById<T>,
-  put: readonly T[],
-  drop: ReadonlySet<string>,
-): ById<T> {
+function changed<T extends { id: string }>(before: ById<T>, put: readonly T[], drop: ReadonlySet<string>): ById<T> {
   const isTouched = put.length > 0 || Object.keys(before).some((id) => drop.has(id));
   if (!isTouched) return before;
   const kept = Object.entries(before).filter(([id]) => !drop.has(id));
@@ -132,6 +137,4 @@ onPush("document", (push) => {
   if (isOther) useDocument.setState(({ opened }) => ({ opened: opened + 1 }));
 });
 onPush("problems", ({ problems }) => useDocument.setState({ problems }));
-onPush("file", ({ path, name, is_saved }) =>
-  useDocument.setState({ path, fileName: name, isSaved: is_saved }),
-);
+onPush("file", ({ path, name, is_saved }) => useDocument.setState({ path, fileName: name, isSaved: is_saved }));

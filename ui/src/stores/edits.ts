@@ -25,8 +25,7 @@ export async function edit(label: string, change: Change): Promise<boolean> {
     frames: [...(change.frames ?? [])],
   };
   const drop = dropped(change.drop ?? []);
-  const preferences =
-    change.preferences === undefined ? null : { ...state.preferences, ...change.preferences };
+  const preferences = change.preferences === undefined ? null : { ...state.preferences, ...change.preferences };
   const hide = show({
     push: "document",
     revision: state.revision,

@@ -13,6 +13,9 @@ export const useLessons = create<LessonsPush>(() => ({
   starting: "",
   working: null,
   working_step: "",
+  hand_raised_s: null,
+  hint: null,
+  running_steps: [],
 }));
 
 onPush("lessons", (push) => useLessons.setState(push));

@@ -29,7 +29,8 @@ export function pastAt(events: readonly SessionEvent[], at_ns: number, others: r
     if (event.after !== null && isPast) links.set(event.link, event.after);
     else if (event.before !== null && !links.has(event.link)) links.set(event.link, event.before);
     if (event.port_after !== null && isPast) ports.set(key(event.port_after), event.port_after);
-    else if (event.port_before !== null && !ports.has(key(event.port_before))) ports.set(key(event.port_before), event.port_before);
+    else if (event.port_before !== null && !ports.has(key(event.port_before)))
+      ports.set(key(event.port_before), event.port_before);
     if (event.up === true && isPast) linksDown.delete(event.link);
     else if (event.up === false && isPast) linksDown.add(event.link);
   }

@@ -2,15 +2,7 @@
 import { create } from "zustand";
 import { onPush, useConnection } from "../connection";
 import { toast } from "./toasts";
-import type {
-  CapturesPush,
-  NodeSetting,
-  ClockPush,
-  LivePort,
-  RecordsPush,
-  RunPush,
-  TerminalsPush,
-} from "../protocol";
+import type { CapturesPush, NodeSetting, ClockPush, LivePort, RecordsPush, RunPush, TerminalsPush } from "../protocol";
 
 interface Running {
   run: RunPush;

@@ -193,6 +193,11 @@ function takeInto(all: Tables, columns: readonly SampleColumn[]): void {
 onPush("branches", ({ live, branches }) => {
   const known = new Set(branches.map(({ id }) => id));
   for (const branch of recorded.keys()) if (!known.has(branch) || branch === live) recorded.delete(branch);
+  if (branches.length === 0 && liveBranch !== null) {
+    // Another document was opened, and the session has ended with the one before.
+    liveBranch = null;
+    clearSamples();
+  }
   if (live === null || live === liveBranch) return;
   const isOther = liveBranch !== null && known.has(liveBranch);
   liveBranch = live;

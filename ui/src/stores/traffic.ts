@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { create } from "zustand";
 import { branchInView, useBranches } from "./branches";
 import { fetchRecorded, onSamples, tablesOf, watch, type Table } from "./samples";
+import { queueAt, queueSeries, useQueues, type QueueState } from "./queues";
 import { useRunning } from "./running";
 import { useView } from "./view";
 
@@ -14,6 +15,8 @@ export interface Traffic {
 export const useTraffic = create<{ links: Readonly<Record<string, Traffic>> }>(() => ({ links: {} }));
 
 const MIN_UPDATE_MS = 200;
+/** In larger networks, whose ports are too small to see, queues are not watched for the canvas. */
+const MAX_QUEUES = 400;
 
 /** Watch the throughput of all ports while the network runs and throughput is shown. */
 export function useWatchedTraffic(): void {
@@ -22,16 +25,22 @@ export function useWatchedTraffic(): void {
   const isUp = useRunning((state) => state.run.phase === "running");
   useEffect(() => {
     const all = isWanted && isUp ? Object.values(ports) : [];
-    const series = all.map(({ name }) => ({ kind: "throughput" as const, port: name }));
+    const names = all.map(({ name }) => name);
+    const series = [
+      ...names.map((port) => ({ kind: "throughput" as const, port })),
+      ...queueSeries(names.length > MAX_QUEUES ? [] : names),
+    ];
     watch("canvas", series);
     if (all.length === 0) {
       useTraffic.setState({ links: {} });
+      useQueues.setState({ queues: {} });
       return undefined;
     }
     let timer = 0;
     const update = () => {
       timer = 0;
       useTraffic.setState(({ links }) => ({ links: latest(links) }));
+      useQueues.setState(({ queues }) => ({ queues: latestQueues(queues) }));
     };
     const request = () => {
       if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
@@ -73,6 +82,22 @@ function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traff
   );
 }
 
+/** The queues that hold or have lost something. One that did not change stays the same object. */
+function latestQueues(before: Readonly<Record<string, QueueState>>): Record<string, QueueState> {
+  const { shown, live, branches } = useBranches.getState();
+  const tables = tablesOf(branchInView({ shown, live, branches }));
+  const now_s = (shown?.at_ns ?? useRunning.getState().clock.now_ns) / 1e9;
+  const found: Record<string, QueueState> = {};
+  for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
+    const key = `${link} ${end}`;
+    const state = queueAt(tables, name, now_s);
+    const old = before[key];
+    if (state.bytes === 0 && state.drops === 0) continue;
+    found[key] = old?.bytes === state.bytes && old.drops === state.drops ? old : state;
+  }
+  return found;
+}
+
 /** The last row of a table at or before a time; -1 if there is none. */
 function rowAt({ times_s }: Table, time_s: number): number {
   return times_s.findLastIndex((one) => one <= time_s);
@@ -81,7 +106,11 @@ function rowAt({ times_s }: Table, time_s: number): number {
 /** "94.2 Mbit/s" */
 export function shownRate(bps: number): string {
   if (bps < 1000) return `${Math.round(bps)} bit/s`;
-  for (const [unit, scale] of [["kbit/s", 1e3], ["Mbit/s", 1e6], ["Gbit/s", 1e9]] as const) {
+  for (const [unit, scale] of [
+    ["kbit/s", 1e3],
+    ["Mbit/s", 1e6],
+    ["Gbit/s", 1e9],
+  ] as const) {
     const value = bps / scale;
     if (value < 999.5 || unit === "Gbit/s") return `${value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
   }

@@ -25,10 +25,14 @@ interface View {
   /** Whether packets in flight are drawn in slow motion. */
   showsPackets: boolean;
   showsTimeline: boolean;
+  /** Whether the timeline has its texts and axis, or is a strip. */
+  isTimelineOpen: boolean;
   snapsToGrid: boolean;
 }
 
 const PROPERTIES_WIDTH = 300;
+/** In lower windows the timeline begins as a strip. */
+const HIGH_WINDOW = 960;
 
 export const useView = create<View>()(
   persist(
@@ -49,6 +53,7 @@ export const useView = create<View>()(
       showsTraffic: true,
       showsPackets: true,
       showsTimeline: true,
+      isTimelineOpen: window.innerHeight >= HIGH_WINDOW,
       snapsToGrid: false,
     }),
     { name: "wanlab.view" },

@@ -40,10 +40,20 @@ export function FindBar({ session, onClose }: Props) {
       <span className="find-count" aria-live="polite">
         {count}
       </span>
-      <button type="button" className="icon-button" aria-label="Previous match" onClick={() => session.find(text, true, false)}>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label="Previous match"
+        onClick={() => session.find(text, true, false)}
+      >
         ↑
       </button>
-      <button type="button" className="icon-button" aria-label="Next match" onClick={() => session.find(text, false, false)}>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label="Next match"
+        onClick={() => session.find(text, false, false)}
+      >
         ↓
       </button>
       <button type="button" className="icon-button" aria-label="Close the search" onClick={onClose}>

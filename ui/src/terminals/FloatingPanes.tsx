@@ -1,5 +1,5 @@
 import "./terminals.css";
-import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from "react";
+import { useCallback, useEffect, useRef, type KeyboardEvent, type PointerEvent } from "react";
 import { PaneView } from "./PaneView";
 import { dock, placed, type Frame, type Pane } from "./panes";
 import { rearrange, useTabs } from "./tabs";
@@ -8,7 +8,9 @@ import { rearrange, useTabs } from "./tabs";
 export function FloatingPanes() {
   const { panes, active } = useTabs();
   return panes.map((pane) =>
-    pane.float === undefined ? null : <Floating key={pane.id} pane={pane} frame={pane.float} isActive={pane.id === active} />,
+    pane.float === undefined ? null : (
+      <Floating key={pane.id} pane={pane} frame={pane.float} isActive={pane.id === active} />
+    ),
   );
 }
 
@@ -26,8 +28,11 @@ function Floating({ pane, frame, isActive }: { pane: Pane; frame: Frame; isActiv
   const box = useRef<HTMLDivElement>(null);
   const latest = useRef(frame);
   latest.current = frame;
-  const place = (change: Partial<Frame>) =>
-    rearrange((state) => placed(state, pane.id, inWindow({ ...latest.current, ...change })));
+  const place = useCallback(
+    (change: Partial<Frame>) =>
+      rearrange((state) => placed(state, pane.id, inWindow({ ...latest.current, ...change }))),
+    [pane.id],
+  );
   // The browser lets the user resize it at its corner.
   useEffect(() => {
     const element = box.current;
@@ -39,12 +44,13 @@ function Floating({ pane, frame, isActive }: { pane: Pane; frame: Frame; isActiv
     });
     watcher.observe(element);
     return () => watcher.disconnect();
-  }, [pane.id]);
+  }, [place]);
   const drag = (event: PointerEvent<HTMLButtonElement>) => {
     const [startX, startY, { x, y }] = [event.clientX, event.clientY, latest.current];
     const grip = event.currentTarget;
     grip.setPointerCapture(event.pointerId);
-    const move = (moved: globalThis.PointerEvent) => place({ x: x + moved.clientX - startX, y: y + moved.clientY - startY });
+    const move = (moved: globalThis.PointerEvent) =>
+      place({ x: x + moved.clientX - startX, y: y + moved.clientY - startY });
     grip.addEventListener("pointermove", move);
     grip.addEventListener("lostpointercapture", () => grip.removeEventListener("pointermove", move), { once: true });
   };
@@ -54,16 +60,38 @@ function Floating({ pane, frame, isActive }: { pane: Pane; frame: Frame; isActiv
     event.preventDefault();
     const [dx, dy] = [arrow[0] * STEP, arrow[1] * STEP];
     const { x, y, width, height } = latest.current;
-    place(event.shiftKey ? { width: Math.max(240, width + dx), height: Math.max(140, height + dy) } : { x: x + dx, y: y + dy });
+    place(
+      event.shiftKey
+        ? { width: Math.max(240, width + dx), height: Math.max(140, height + dy) }
+        : { x: x + dx, y: y + dy },
+    );
   };
   const shown = inWindow(frame);
   return (
-    <div ref={box} className="pane-floating" role="region" aria-label="Floating pane" style={{ left: shown.x, top: shown.y, width: shown.width, height: shown.height }}>
+    <div
+      ref={box}
+      className="pane-floating"
+      role="region"
+      aria-label="Floating pane"
+      style={{ left: shown.x, top: shown.y, width: shown.width, height: shown.height }}
+    >
       <PaneView pane={pane} isActive={isActive} isAlone={false}>
-        <button type="button" className="pane-grip" aria-label="Move the pane" title="Drag to move; arrow keys move, with Shift they resize" onPointerDown={drag} onKeyDown={press}>
+        <button
+          type="button"
+          className="pane-grip"
+          aria-label="Move the pane"
+          title="Drag to move; arrow keys move, with Shift they resize"
+          onPointerDown={drag}
+          onKeyDown={press}
+        >
           ✥
         </button>
-        <button type="button" className="icon-button" title="Put this pane back beside the terminals" onClick={() => rearrange((state) => dock(state, pane.id))}>
+        <button
+          type="button"
+          className="icon-button"
+          title="Put this pane back beside the terminals"
+          onClick={() => rearrange((state) => dock(state, pane.id))}
+        >
           Dock
         </button>
       </PaneView>

@@ -8,7 +8,9 @@ import { CLIENT, openTerminal, PROMPT } from "./tabs";
 export function NewTerminal() {
   const phase = useRunning((state) => state.run.phase);
   const choose = (event: MouseEvent<HTMLButtonElement>) => {
-    const nodes = Object.values(useDocument.getState().nodes).filter(({ kind }) => kind !== "switch" && kind !== "controller");
+    const nodes = Object.values(useDocument.getState().nodes).filter(
+      ({ kind }) => kind !== "switch" && kind !== "controller",
+    );
     nodes.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
     const entry = (title: string, node: string) => ({ title, run: () => void openTerminal(node) });
     const { left, bottom } = event.currentTarget.getBoundingClientRect();
@@ -25,7 +27,14 @@ export function NewTerminal() {
     );
   };
   return (
-    <button type="button" className="icon-button" aria-haspopup="menu" disabled={phase !== "running"} title="Open a terminal" onClick={choose}>
+    <button
+      type="button"
+      className="icon-button"
+      aria-haspopup="menu"
+      disabled={phase !== "running"}
+      title="Open a terminal"
+      onClick={choose}
+    >
       + Terminal
     </button>
   );

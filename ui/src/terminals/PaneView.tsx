@@ -1,4 +1,14 @@
-import { lazy, Suspense, useEffect, useRef, useState, type CSSProperties, type DragEvent, type KeyboardEvent, type ReactNode } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  type CSSProperties,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
 import { titleOf, useChartTabs } from "../charts/tabs";
 import { FileView } from "../files/FileView";
 import { move, show, subject, type Pane, type TabId } from "./panes";
@@ -39,7 +49,16 @@ export function PaneView({ pane, isActive, isAlone, style, children }: Props) {
   };
   const look = `pane ${isActive && !isAlone ? "pane-active" : ""} ${isTarget ? "pane-target" : ""}`;
   return (
-    <section className={look} style={style} data-pane={pane.id} onDragOver={over} onDragLeave={() => setIsTarget(false)} onDrop={drop} onPointerDownCapture={activate} onFocusCapture={activate}>
+    <section
+      className={look}
+      style={style}
+      data-pane={pane.id}
+      onDragOver={over}
+      onDragLeave={() => setIsTarget(false)}
+      onDrop={drop}
+      onPointerDownCapture={activate}
+      onFocusCapture={activate}
+    >
       <div className="pane-head">
         <TabRow pane={pane} />
         {children}
@@ -124,7 +143,17 @@ function TabHead({ tab, isInFront }: { tab: TabId; isInFront: boolean }) {
         aria-selected={isInFront}
         aria-controls={panelId(tab)}
         tabIndex={isInFront ? 0 : -1}
-        title={kind === "chart" ? title : kind === "file" ? name : mark === "busy" ? "busy" : mark === "over" ? "ended" : "waiting for a command"}
+        title={
+          kind === "chart"
+            ? title
+            : kind === "file"
+              ? name
+              : mark === "busy"
+                ? "busy"
+                : mark === "over"
+                  ? "ended"
+                  : "waiting for a command"
+        }
         draggable
         onDragStart={(event) => event.dataTransfer.setData(KIND, tab)}
         onClick={() => showTab(tab)}

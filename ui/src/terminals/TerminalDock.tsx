@@ -5,6 +5,7 @@ import { toast } from "../stores/toasts";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
 import { NewChart } from "../charts/NewChart";
+import { Icon } from "../editor/icons";
 import { findFile } from "../files/folder";
 import { Divider } from "../layout/Divider";
 import { onFileLink } from "./links";
@@ -65,7 +66,13 @@ function Column({ column, index, columns, active }: ColumnProps) {
     <div className="pane-column" style={{ flexGrow: heads[index]!.wide ?? 1 }}>
       {index > 0 && <PaneDivider side="wide" panes={heads} index={index} />}
       {column.map((pane, row) => (
-        <PaneView key={pane.id} pane={pane} isActive={pane.id === active} isAlone={columns.flat().length === 1} style={{ flexGrow: pane.high ?? 1 }}>
+        <PaneView
+          key={pane.id}
+          pane={pane}
+          isActive={pane.id === active}
+          isAlone={columns.flat().length === 1}
+          style={{ flexGrow: pane.high ?? 1 }}
+        >
           {row > 0 && <PaneDivider side="high" panes={column} index={row} />}
         </PaneView>
       ))}
@@ -105,9 +112,7 @@ function EmptyDock() {
   const phase = useRunning((state) => state.run.phase);
   if (phase === "running") {
     return (
-      <p className="empty">
-        No terminal is open. Press “+ Terminal”, or double-click a host of the running network.
-      </p>
+      <p className="empty">No terminal is open. Press “+ Terminal”, or double-click a host of the running network.</p>
     );
   }
   return <p className="empty">Run the network to open terminals on its nodes.</p>;
@@ -144,7 +149,13 @@ function Tools() {
       <NewTerminal />
       <NewChart />
       <TogetherButton />
-      <button type="button" className="icon-button" disabled={!isAlive} title="Send Ctrl-C to the program in this terminal" onClick={() => withSession(id, (session) => session.interrupt())}>
+      <button
+        type="button"
+        className="icon-button"
+        disabled={!isAlive}
+        title="Send Ctrl-C to the program in this terminal"
+        onClick={() => withSession(id, (session) => session.interrupt())}
+      >
         Ctrl-C
       </button>
       <button
@@ -153,14 +164,29 @@ function Tools() {
         disabled={id === null}
         title="Find (Ctrl+Shift+F)"
         onClick={() => withSession(id, (session) => session.openSearch())}
+        aria-label="Find"
       >
-        Find
+        <Icon name="find" size={16} />
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane on the right" onClick={() => void split(false)}>
-        Split right
+      <button
+        type="button"
+        className="icon-button"
+        disabled={tab === null}
+        title="Move this tab to a new pane on the right"
+        onClick={() => void split(false)}
+        aria-label="Split right"
+      >
+        <Icon name="splitRight" size={16} />
       </button>
-      <button type="button" className="icon-button" disabled={tab === null} title="Move this tab to a new pane below" onClick={() => void split(true)}>
-        Split below
+      <button
+        type="button"
+        className="icon-button"
+        disabled={tab === null}
+        title="Move this tab to a new pane below"
+        onClick={() => void split(true)}
+        aria-label="Split below"
+      >
+        <Icon name="splitBelow" size={16} />
       </button>
       <button
         type="button"
@@ -168,8 +194,9 @@ function Tools() {
         disabled={tab === null}
         title="Move this tab to a floating window"
         onClick={() => tab !== null && rearrange((state) => floatOff(state, tab, FIRST_FRAME))}
+        aria-label="Float"
       >
-        Float
+        <Icon name="float" size={16} />
       </button>
       <button
         type="button"
@@ -178,8 +205,9 @@ function Tools() {
         aria-pressed={panes.length > 1}
         title={panes.length > 1 ? "Put all tabs into one pane" : "Show all tabs side by side"}
         onClick={() => rearrange(tile)}
+        aria-label={panes.length > 1 ? "Stack" : "Tile"}
       >
-        {panes.length > 1 ? "Stack" : "Tile"}
+        <Icon name={panes.length > 1 ? "stack" : "tile"} size={16} />
       </button>
       <Maximise />
     </div>
@@ -200,8 +228,9 @@ function Maximise() {
       aria-pressed={isLarge}
       title={isLarge ? "Restore the height of the panel" : "Make the panel as high as possible"}
       onClick={() => useView.setState({ dockHeight: isLarge ? DEFAULT_HEIGHT : max })}
+      aria-label={isLarge ? "Smaller" : "Larger"}
     >
-      {isLarge ? "Smaller" : "Larger"}
+      <Icon name={isLarge ? "smaller" : "larger"} size={16} />
     </button>
   );
 }

@@ -5,7 +5,7 @@ import { useRunning } from "../stores/running";
 import { FindBar } from "./FindBar";
 import { PastPane } from "./PastPane";
 import { terminalTab } from "./panes";
-import { sessionOf } from "./session";
+import { sessionOf, useWaitingKeys } from "./session";
 import { useTabs } from "./tabs";
 
 const HUNG_UP = -1;
@@ -40,7 +40,11 @@ export function TerminalPane({ id }: { id: string }) {
 
   const title = known?.title ?? id;
   return (
-    <div className="terminal-pane" role="group" aria-label={`Terminal ${title}`}>
+    <div
+      className={`terminal-pane ${known && known.status !== null ? "is-ended" : ""}`}
+      role="group"
+      aria-label={`Terminal ${title}`}
+    >
       {isFinding && (
         <FindBar
           session={sessionOf(id)}
@@ -53,8 +57,25 @@ export function TerminalPane({ id }: { id: string }) {
       )}
       <div className={`terminal-place ${isPast ? "is-past" : ""}`} ref={container} />
       {isPast && <PastPane id={id} />}
+      {!isPast && <WaitingKeys id={id} />}
       {!isPast && known && known.status !== null && <p className="terminal-ended">{ending(known.status)}</p>}
     </div>
+  );
+}
+
+/** The keys that have not arrived yet, because there is no connection. */
+function WaitingKeys({ id }: { id: string }) {
+  const keys = useWaitingKeys((all) => all[id] ?? "");
+  if (keys === "") return null;
+  return (
+    <p className="terminal-waiting" role="status">
+      <span>
+        Not sent yet: <kbd>{keys}</kbd>
+      </span>
+      <button type="button" className="icon-button" onClick={() => sessionOf(id).discardKeys()}>
+        Discard
+      </button>
+    </p>
   );
 }
 

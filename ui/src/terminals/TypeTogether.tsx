@@ -1,3 +1,4 @@
+import { Icon } from "../editor/icons";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { create } from "zustand";
 import { succeeds } from "../connection";
@@ -25,8 +26,16 @@ export function TogetherButton() {
     useTogether.setState({ isOpen: !isOpen, chosen });
   };
   return (
-    <button type="button" className="icon-button" aria-pressed={isOpen} disabled={alive < 2 && !isOpen} title="Type a line into several terminals at the same instant" onClick={toggle}>
-      Type in several
+    <button
+      type="button"
+      className="icon-button"
+      aria-pressed={isOpen}
+      disabled={alive < 2 && !isOpen}
+      title="Type a line into several terminals at the same instant"
+      aria-label="Type in several"
+      onClick={toggle}
+    >
+      <Icon name="together" size={16} />
     </button>
   );
 }

@@ -23,15 +23,13 @@ export function provideFileLinks(terminal: Terminal, isInUse: () => boolean): vo
   terminal.registerLinkProvider({
     provideLinks(row, callback) {
       const line = terminal.buffer.active.getLine(row - 1)?.translateToString(true) ?? "";
-      const links = namesIn(line).map(
-        ({ name, at }): ILink => ({
-          text: name,
-          range: { start: { x: at + 1, y: row }, end: { x: at + name.length, y: row } },
-          activate: () => {
-            if (isInUse()) open(name);
-          },
-        }),
-      );
+      const links = namesIn(line).map(({ name, at }): ILink => ({
+        text: name,
+        range: { start: { x: at + 1, y: row }, end: { x: at + name.length, y: row } },
+        activate: () => {
+          if (isInUse()) open(name);
+        },
+      }));
       callback(links.length ? links : undefined);
     },
   });

@@ -1,5 +1,21 @@
 import { expect, it } from "vitest";
-import { add, chartTab, close, columnsOf, dock, floatOff, move, NO_PANES, resized, show, showBeside, splitOff, terminalTab, tile, type Panes } from "./panes";
+import {
+  add,
+  chartTab,
+  close,
+  columnsOf,
+  dock,
+  floatOff,
+  move,
+  NO_PANES,
+  resized,
+  show,
+  showBeside,
+  splitOff,
+  terminalTab,
+  tile,
+  type Panes,
+} from "./panes";
 
 const [a, b, c] = [terminalTab("1"), terminalTab("2"), terminalTab("3")];
 const three = [a, b, c].reduce(add, NO_PANES);
@@ -74,13 +90,28 @@ it("a floating pane is not a column, and is docked again on the right", () => {
   const frame = { x: 1, y: 2, width: 300, height: 200 };
   const floating = floatOff(three, b, frame);
   expect(floating.panes.at(-1)).toEqual({ id: 2, tabs: [b], front: b, float: frame });
-  expect(columnsOf(floating).flat().map(({ tabs }) => tabs)).toEqual([[a, c]]);
-  expect(columnsOf(dock(floating, 2)).flat().map(({ tabs }) => tabs)).toEqual([[a, c], [b]]);
+  expect(
+    columnsOf(floating)
+      .flat()
+      .map(({ tabs }) => tabs),
+  ).toEqual([[a, c]]);
+  expect(
+    columnsOf(dock(floating, 2))
+      .flat()
+      .map(({ tabs }) => tabs),
+  ).toEqual([[a, c], [b]]);
   expect(seen(close(floating, b))).toEqual([[`${a},${c}`, a]]);
 });
 
 it("columns keep their widths", () => {
-  const wide = resized(splitOff(three, b), "wide", new Map([[1, 300], [2, 100]]));
+  const wide = resized(
+    splitOff(three, b),
+    "wide",
+    new Map([
+      [1, 300],
+      [2, 100],
+    ]),
+  );
   expect(wide.panes.map((pane) => pane.wide)).toEqual([300, 100]);
   expect(close(wide, a).panes.map((pane) => pane.wide)).toEqual([300, 100]);
 });

@@ -112,7 +112,9 @@ export function showBeside(state: Panes, tab: TabId): Panes {
   const { active } = state;
   const here = paneOf(state, tab);
   if (here) return here.id === active ? state : changed(state, here.id, (pane) => ({ ...pane, front: tab }));
-  const charts = state.panes.find(({ id, front }) => id !== active && front !== null && subject(front).kind === "chart");
+  const charts = state.panes.find(
+    ({ id, front }) => id !== active && front !== null && subject(front).kind === "chart",
+  );
   if (charts) return changed(state, charts.id, (pane) => ({ ...pane, tabs: [...pane.tabs, tab], front: tab }));
   if (!state.panes.some(({ id, tabs }) => id === active && tabs.length > 0)) return show(state, tab);
   return { ...splitOff(state, tab), active };
@@ -139,7 +141,10 @@ export function placed(state: Panes, id: number, float: Frame): Panes {
 
 /** Set panes' shares of the height of their column, or columns' (by their first pane) of the width. */
 export function resized(state: Panes, side: "high" | "wide", sizes: ReadonlyMap<number, number>): Panes {
-  return { ...state, panes: state.panes.map((pane) => (sizes.has(pane.id) ? { ...pane, [side]: sizes.get(pane.id)! } : pane)) };
+  return {
+    ...state,
+    panes: state.panes.map((pane) => (sizes.has(pane.id) ? { ...pane, [side]: sizes.get(pane.id)! } : pane)),
+  };
 }
 
 /** Move a tab to another pane. */

@@ -2,48 +2,15 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import type { RecordedTerminal } from "../protocol";
-import { useBranches, type Instant } from "../stores/branches";
-import { useRunning } from "../stores/running";
+import type { Instant } from "../stores/branches";
 import { useView } from "../stores/view";
 import { colours } from "./colours";
 import { useTerminalFont } from "./font";
+import { isOpenAt, recordsOf } from "./recordings";
 import { columnsOf } from "./session";
 
 /** More than this of the output before an instant is not drawn. */
 const MAX_DRAWN = 256 << 10;
-
-interface Fetched {
-  /** All output up to this instant is known. */
-  until_ns: number;
-  terminals: Promise<readonly RecordedTerminal[]>;
-}
-
-const fetched = new Map<string, Fetched>();
-
-useBranches.subscribe(({ live }, before) => {
-  if (live !== before.live) fetched.clear();
-});
-
-/** The recordings of a branch's terminals up to an instant. */
-export function recordsOf({ branch, at_ns }: Instant): Promise<readonly RecordedTerminal[]> {
-  const known = fetched.get(branch);
-  if (known !== undefined && known.until_ns >= at_ns) return known.terminals;
-  const isLive = useBranches.getState().live === branch;
-  const until_ns = isLive ? useRunning.getState().clock.now_ns : Infinity;
-  const terminals = fetchRecords(branch);
-  fetched.set(branch, { until_ns, terminals });
-  return terminals;
-}
-
-async function fetchRecords(branch: string): Promise<readonly RecordedTerminal[]> {
-  const response = await fetch(`/api/branches/${encodeURIComponent(branch)}/terminals`, { cache: "no-store" });
-  return response.ok ? ((await response.json()) as readonly RecordedTerminal[]) : [];
-}
-
-/** Whether a terminal was open at an instant. */
-export function isOpenAt({ opened_ns, closed_ns }: RecordedTerminal, at_ns: number): boolean {
-  return opened_ns <= at_ns && (closed_ns === null || closed_ns > at_ns);
-}
 
 /** The output to write so that a screen that shows `from_ns` (-1: an empty one) shows `at_ns`. */
 export function outputBetween({ output }: RecordedTerminal, from_ns: number, at_ns: number): string {
@@ -81,7 +48,8 @@ export class PastScreen {
     });
     this.terminal.loadAddon(this.fitting);
     this.terminal.open(place);
-    if (this.terminal.textarea) this.terminal.textarea.setAttribute("aria-label", "Terminal at the instant that is shown");
+    if (this.terminal.textarea)
+      this.terminal.textarea.setAttribute("aria-label", "Terminal at the instant that is shown");
     this.watcher.observe(place);
     this.endings.push(useView.subscribe(() => (this.terminal.options.theme = colours())));
     this.fit();
@@ -94,7 +62,8 @@ export class PastScreen {
     if (this.wanted !== instant) return;
     const record = records.find(({ id }) => id === this.id);
     const isOpen = record !== undefined && isOpenAt(record, instant.at_ns);
-    const isLater = this.written !== null && this.written.branch === instant.branch && this.written.at_ns <= instant.at_ns;
+    const isLater =
+      this.written !== null && this.written.branch === instant.branch && this.written.at_ns <= instant.at_ns;
     if (!isLater) this.terminal.reset();
     if (record !== undefined && isOpen) {
       const text = outputBetween(record, isLater ? this.written!.at_ns : -1, instant.at_ns);
@@ -114,6 +83,12 @@ export class PastScreen {
   private fit(): void {
     const size = this.place.clientWidth > 40 ? this.fitting.proposeDimensions() : undefined;
     // The width of the original screen, because edited lines wrap there.
-    if (size !== undefined) this.terminal.resize(columnsOf(this.id) ?? size.cols, size.rows);
+    if (size === undefined) return;
+    const columns = columnsOf(this.id) ?? size.cols;
+    if (columns === this.terminal.cols && size.rows === this.terminal.rows) return;
+    this.terminal.resize(columns, size.rows);
+    // A screen that was drawn with another size, as when it was hidden, would show other lines.
+    this.written = null;
+    if (this.wanted !== null) void this.show(this.wanted);
   }
 }

@@ -7,23 +7,32 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
+import { create } from "zustand";
 import { onPush, socketAddress, useConnection } from "../connection";
-import type { OutputHistory } from "../protocol";
+import type { KeysAck, OutputHistory } from "../protocol";
 import { toast } from "../stores/toasts";
 import { useView } from "../stores/view";
 import { provideFileLinks } from "./links";
 import { colours } from "./colours";
 import { useTerminalFont } from "./font";
+import { KeyQueue } from "./keys";
 import { paneOf, terminalTab } from "./panes";
 import { useTabs } from "./tabs";
 
 const SCROLLBACK_LINES = 10_000;
 const ACK_BYTES = 16_384;
 const RETRY_MS = 500;
-/** Close codes after which to reconnect: the connection was lost, or this page was too slow. All others
- *  mean that the terminal has ended. */
-const RECONNECT_CODES = [1006, 1013];
+/** The close codes that mean that the terminal does not exist, or has ended. After all others, which
+ *  servers, proxies and browsers have many of, this page reconnects. */
+const ENDED_CODES = [4404, 4410];
+/** Keys that take longer to arrive are shown. */
+const SHOW_KEYS_MS = 1000;
+/** A connection that takes longer to acknowledge keys is replaced, if the live connection works. */
+const REPLACE_MS = 6000;
+/** The name of this page's streams of keys; a reloaded page has another. */
+const PAGE = Math.random().toString(36).slice(2);
 /** Answers that a terminal sends by itself: attributes, positions, modes, sizes, colours, focus. */
+// eslint-disable-next-line no-control-regex -- they begin with Esc
 const ANSWER = /^\x1b(?:\[[?>=]?[\d;]*(?:\$y|[cRnt])|\[[IO]|\]\d|[P_^])/;
 const MATCH_STYLE = {
   matchBackground: "#7a5d00",
@@ -31,6 +40,9 @@ const MATCH_STYLE = {
   activeMatchBackground: "#c26a00",
   activeMatchColorOverviewRuler: "#ff9020",
 };
+
+/** The keys of each terminal that have not arrived within SHOW_KEYS_MS. */
+export const useWaitingKeys = create<Readonly<Record<string, string>>>(() => ({}));
 
 const encoder = new TextEncoder();
 const sessions = new Map<string, Session>();
@@ -65,7 +77,15 @@ export class Session {
 
   private readonly fitting = new FitAddon();
   private readonly endings: (() => void)[] = [];
+  private readonly keys = new KeyQueue();
+  private keysTimer = 0;
+  /** When the oldest waiting keys were typed. */
+  private waitingSince_ms = 0;
+  /** Whether the server has said where the stream of keys continues. */
+  private acceptsKeys = false;
   private socket: WebSocket | null = null;
+  /** False once the terminal has ended. */
+  private mayReconnect = true;
   private shown = 0;
   /** Bytes of output from before this connection. Programs have had the answers to queries in them. */
   private history = 0;
@@ -91,14 +111,21 @@ export class Session {
     this.terminal.onResize(({ rows, cols }) => this.sendMessage({ resize: [rows, cols] }));
     this.terminal.attachCustomKeyEventHandler((event) => this.handleKey(event));
     let wasInUse = false;
-    this.element.addEventListener("pointerdown", () => (wasInUse = this.element.contains(document.activeElement)), true);
+    this.element.addEventListener(
+      "pointerdown",
+      () => (wasInUse = this.element.contains(document.activeElement)),
+      true,
+    );
     provideFileLinks(this.terminal, () => wasInUse);
     this.endings.push(
       useView.subscribe(() => (this.terminal.options.theme = colours())),
       useTerminalFont.subscribe(({ size }) => this.setFont(size)),
       // After a reconnection, the server sends the output of this terminal again.
       onPush("state", ({ terminals }) => {
-        if (terminals.terminals.some((one) => one.id === id)) this.connect();
+        if (terminals.terminals.some((one) => one.id === id)) this.reconnect();
+      }),
+      useConnection.subscribe(({ status }, before) => {
+        if (status === "open" && before.status === "silent" && this.mayReconnect) this.connect();
       }),
       // A branch continues in a terminal that had ended.
       onPush("terminals", ({ terminals }) => {
@@ -128,7 +155,10 @@ export class Session {
 
   fit(): void {
     // A hidden terminal has no size: keep the old one.
-    if (this.element.isConnected && this.element.clientWidth > 40) this.fitting.fit();
+    if (!this.element.isConnected || this.element.clientWidth <= 40) return;
+    const { viewportY, baseY } = this.terminal.buffer.active;
+    this.fitting.fit();
+    if (viewportY === baseY) this.terminal.scrollToBottom();
   }
 
   find(text: string, isBackwards: boolean, isIncremental: boolean): void {
@@ -169,38 +199,94 @@ export class Session {
 
   dispose(): void {
     this.isDisposed = true;
+    window.clearTimeout(this.keysTimer);
+    this.showKeys("");
     for (const end of this.endings) end();
     this.socket?.close();
     this.terminal.dispose();
     this.element.remove();
   }
 
+  /** Forget the keys that have not arrived. */
+  discardKeys(): void {
+    this.keys.clear();
+    // Some may be on their way: only a new connection tells.
+    this.reconnect();
+    this.focus();
+  }
+
+  private reconnect(): void {
+    const before = this.socket;
+    this.socket = null;
+    before?.close();
+    this.connect();
+  }
+
   private connect(): void {
     if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
-    const socket = new WebSocket(socketAddress(`/api/terminals/${encodeURIComponent(this.id)}`));
+    const path = `/api/terminals/${encodeURIComponent(this.id)}?page=${PAGE}`;
+    const socket = new WebSocket(socketAddress(path));
     socket.binaryType = "arraybuffer";
     this.socket = socket;
+    this.acceptsKeys = false;
+    this.mayReconnect = true;
+    // The server begins with a message. Without it, this connection leads nowhere.
+    window.setTimeout(() => {
+      const isStuck = this.socket === socket && !this.acceptsKeys && socket.readyState <= WebSocket.OPEN;
+      if (isStuck && !this.isDisposed && useConnection.getState().status === "open") this.reconnect();
+    }, REPLACE_MS);
     socket.onopen = () => {
+      if (this.socket !== socket) return;
       this.terminal.reset();
       this.shown = 0;
       if (this.isOpen) this.sendMessage({ resize: [this.terminal.rows, this.terminal.cols] });
     };
     socket.onmessage = (event: MessageEvent<ArrayBuffer | string>) => {
-      if (typeof event.data === "string") this.beginHistory(event.data);
-      else this.receive(new Uint8Array(event.data), socket);
+      if (this.socket !== socket) return;
+      if (typeof event.data !== "string") this.receive(new Uint8Array(event.data), socket);
+      else this.receiveText(JSON.parse(event.data) as OutputHistory | KeysAck);
     };
     socket.onclose = (event) => {
-      if (this.socket !== socket || this.isDisposed || !RECONNECT_CODES.includes(event.code)) return;
+      if (this.socket !== socket || this.isDisposed) return;
+      this.acceptsKeys = false;
+      this.mayReconnect = !ENDED_CODES.includes(event.code);
+      if (!this.mayReconnect) this.keys.clear();
       // If the server is down, `onPush` above reconnects once it is back.
       window.setTimeout(() => {
-        if (!this.isDisposed && useConnection.getState().status === "open") this.connect();
+        if (!this.isDisposed && this.mayReconnect && useConnection.getState().status === "open") this.connect();
       }, RETRY_MS);
+      this.watchKeys();
     };
   }
 
-  private beginHistory(text: string): void {
-    this.history = (JSON.parse(text) as OutputHistory).history;
-    this.isReplaying = this.history > 0;
+  private receiveText(message: OutputHistory | KeysAck): void {
+    if ("history" in message) {
+      this.history = message.history;
+      this.isReplaying = this.history > 0;
+      this.acceptsKeys = true;
+      for (const keys of this.keys.resume(message.keys)) this.socket?.send(keys);
+    } else {
+      this.keys.acknowledge(message.keys);
+    }
+    this.waitingSince_ms = performance.now();
+    this.watchKeys();
+  }
+
+  /** Show keys that do not arrive, and replace a connection that does not carry them. */
+  private watchKeys(): void {
+    window.clearTimeout(this.keysTimer);
+    if (this.keys.isEmpty) {
+      this.showKeys("");
+      return;
+    }
+    const waited_ms = performance.now() - this.waitingSince_ms;
+    if (waited_ms >= SHOW_KEYS_MS) this.showKeys(this.keys.text());
+    if (waited_ms >= REPLACE_MS && this.acceptsKeys && useConnection.getState().status === "open") this.reconnect();
+    this.keysTimer = window.setTimeout(() => this.watchKeys(), SHOW_KEYS_MS);
+  }
+
+  private showKeys(text: string): void {
+    if ((useWaitingKeys.getState()[this.id] ?? "") !== text) useWaitingKeys.setState({ [this.id]: text });
   }
 
   private receive(data: Uint8Array, socket: WebSocket): void {
@@ -226,8 +312,13 @@ export class Session {
     if (!this.isReplaying || !ANSWER.test(text)) this.send(encoder.encode(text));
   }
 
+  /** Send keys, or keep them until there is a connection. A program that has ended gets none. */
   private send(data: Uint8Array<ArrayBuffer>): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);
+    if (!this.mayReconnect) return;
+    if (this.keys.isEmpty) this.waitingSince_ms = performance.now();
+    this.keys.add(data);
+    if (this.acceptsKeys && this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);
+    this.watchKeys();
   }
 
   private sendMessage(message: { resize: [number, number] } | { ack: number }): void {
@@ -243,15 +334,16 @@ export class Session {
   private handleKey(event: KeyboardEvent): boolean {
     // The way out of a terminal, for people without a mouse; see layout/regions.
     if (event.key === "F6") return false;
-    // A program that has ended needs no Tab.
-    if (event.key === "Tab" && useTabs.getState().known[this.id]?.status !== null) return false;
+    // A program that has ended needs no keys except those that this terminal handles itself.
+    const hasEnded = useTabs.getState().known[this.id]?.status !== null;
+    if (event.key === "Tab" && hasEnded) return false;
     const isShortcut = event.ctrlKey && event.shiftKey && !event.altKey;
     if (event.ctrlKey && !event.altKey && ["=", "+", "-", "0"].includes(event.key)) {
       if (event.type === "keydown") changeFont(event.key);
       event.preventDefault();
       return false;
     }
-    if (!isShortcut) return true;
+    if (!isShortcut) return !(hasEnded && event.ctrlKey);
     if (event.code === "KeyC") {
       if (event.type === "keydown") this.copy();
       event.preventDefault();

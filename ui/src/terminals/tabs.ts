@@ -9,10 +9,13 @@ import { createJSONStorage, persist } from "zustand/middleware";
 import { onPush, perform, useConnection } from "../connection";
 import type { TerminalInfo } from "../protocol";
 import { useBranches } from "../stores/branches";
-import { useRunning } from "../stores/running";
+import { useDocument } from "../stores/document";
+import { ask } from "../layout/dialogs";
+import { isRunning, useRunning } from "../stores/running";
 import { showDock } from "../stores/view";
 import * as panes from "./panes";
 import type { TabId } from "./panes";
+import { isOpenAt, recordsOf } from "./recordings";
 
 interface Tabs extends panes.Panes {
   known: Readonly<Record<string, TerminalInfo>>;
@@ -52,7 +55,28 @@ export function showTab(tab: TabId): void {
   useTabs.setState((state) => ({ ...panes.show(state, tab), wantsFocus: tab }));
 }
 
+/** Close a tab; ask first if that would end a program that runs in a terminal. */
 export function closeTab(tab: TabId): void {
+  const { kind, name } = panes.subject(tab);
+  const terminal = useRunning.getState().terminals.find(({ id }) => id === name);
+  const isBusy = kind === "terminal" && terminal !== undefined && terminal.is_busy && terminal.status === null;
+  if (!isBusy || !isRunning()) closeAtOnce(tab);
+  else void askToEnd(terminal.title).then((mayEnd) => mayEnd && closeAtOnce(tab));
+}
+
+async function askToEnd(title: string): Promise<boolean> {
+  const answer = await ask({
+    title: `Close the terminal of ${title}?`,
+    text: "A program is running in it. Closing the terminal ends it.",
+    answers: [
+      { id: "close", title: "End it", isDangerous: true },
+      { id: "cancel", title: "Cancel" },
+    ],
+  });
+  return answer === "close";
+}
+
+function closeAtOnce(tab: TabId): void {
   const { kind, name } = panes.subject(tab);
   const { known } = useTabs.getState();
   useTabs.setState((state) => panes.close(state, tab));
@@ -96,17 +120,33 @@ async function updateShown(): Promise<void> {
     updateTerminals(terminals);
     return;
   }
-  const { recordsOf, isOpenAt } = await import("./past");
   const records = await recordsOf(shown);
   if (useBranches.getState().shown !== shown) return;
   const here = new Set(terminals.map(({ id }) => id));
   const gone = records.filter((record) => !here.has(record.id) && isOpenAt(record, shown.at_ns));
-  const recorded = gone.map(({ id, node, title }) => ({ id, node, title, status: -1, is_busy: false, at_mininet: false }));
+  const recorded = gone.map(({ id, node, title }) => ({
+    id,
+    node,
+    title,
+    status: -1,
+    is_busy: false,
+    at_mininet: false,
+  }));
   updateTerminals([...useRunning.getState().terminals, ...recorded]);
 }
 
 useBranches.subscribe(({ shown }, before) => {
   if (shown !== before.shown) void updateShown();
+});
+// Files and charts belong to the document that was open; terminals are closed by the server.
+useDocument.subscribe(({ opened }, before) => {
+  if (opened === before.opened || before.opened === 0) return;
+  useTabs.setState((state) =>
+    state.panes
+      .flatMap(({ tabs }) => tabs)
+      .filter((tab) => panes.subject(tab).kind !== "terminal")
+      .reduce<panes.Panes>(panes.close, state),
+  );
 });
 // `xdg-open FILE` in a terminal.
 onPush("show", ({ path }) => openFile(path));

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { clockText } from "../clock/time";
 import { CommandError, send, showError, succeeds } from "../connection";
+import { Icon } from "../editor/icons";
 import type { BranchInfo } from "../protocol";
 import { showBranch, showInstant, showNow, useBranches } from "../stores/branches";
 import { toast } from "../stores/toasts";
@@ -27,21 +28,47 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
   return (
     <>
       <div className="timeline-actions" role="toolbar" aria-label="Instant">
-        <button type="button" className="icon-button" aria-label="Previous event" title="Previous event" onClick={() => step(-1)}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Previous event"
+          title="Previous event"
+          onClick={() => step(-1)}
+        >
           ◂
         </button>
         <output className="timeline-instant" aria-label="Shown instant">
           {isLive ? "now" : clockText(at_ns)}
         </output>
-        <button type="button" className="icon-button" aria-label="Next event" title="Next event" disabled={isLive} onClick={() => step(1)}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Next event"
+          title="Next event"
+          disabled={isLive}
+          onClick={() => step(1)}
+        >
           ▸
         </button>
-        <button type="button" className="icon-button" title="Add a marker at this instant" onClick={() => setIsMarking(true)}>
-          Mark…
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Mark…"
+          title="Add a marker at this instant"
+          onClick={() => setIsMarking(true)}
+        >
+          <Icon name="marker" size={15} />
         </button>
         {live !== null && (
-          <button type="button" className="icon-button" disabled={shown === null} title="Show the network as it is now" onClick={showNow}>
-            Back to now
+          <button
+            type="button"
+            className="icon-button"
+            disabled={shown === null}
+            aria-label="Back to now"
+            title="Back to now: show the network as it is"
+            onClick={showNow}
+          >
+            <Icon name="now" size={15} />
           </button>
         )}
         {refusal === "" && (
@@ -66,7 +93,14 @@ export function Actions({ branch, end_ns }: { branch: BranchInfo; end_ns: number
           {refusal}.
         </p>
       )}
-      {isMarking && <TextDialog title={`Mark ${isLive ? "this instant" : clockText(at_ns)}`} label="Text" onClose={() => setIsMarking(false)} onEnter={mark} />}
+      {isMarking && (
+        <TextDialog
+          title={`Mark ${isLive ? "this instant" : clockText(at_ns)}`}
+          label="Text"
+          onClose={() => setIsMarking(false)}
+          onEnter={mark}
+        />
+      )}
     </>
   );
 }

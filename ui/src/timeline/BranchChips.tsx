@@ -14,7 +14,13 @@ export function BranchChips({ inView }: { inView: string }) {
   return (
     <div className="branch-chips" role="group" aria-label="Branches">
       {branches.map((branch) => (
-        <Chip key={branch.id} branch={branch} branches={branches} isInView={branch.id === inView} onRename={() => setRenamed(branch)} />
+        <Chip
+          key={branch.id}
+          branch={branch}
+          branches={branches}
+          isInView={branch.id === inView}
+          onRename={() => setRenamed(branch)}
+        />
       ))}
       {renamed !== null && (
         <TextDialog
@@ -49,7 +55,12 @@ function Chip({ branch, branches, isInView, onRename }: ChipProps) {
     },
     "line",
     { title: "Rename…", run: onRename },
-    { title: "Remove", isDangerous: true, isDisabled: isLive, run: () => void perform({ do: "drop_branch", branch: branch.id }) },
+    {
+      title: "Remove",
+      isDangerous: true,
+      isDisabled: isLive,
+      run: () => void perform({ do: "drop_branch", branch: branch.id }),
+    },
   ];
   const open = (element: HTMLElement) => {
     const { left, top } = element.getBoundingClientRect();

@@ -11,7 +11,11 @@ export function ReplayBar({ replay }: { replay: BranchReplay }) {
   return (
     <div className="timeline-replay">
       <span>{title}</span>
-      <progress aria-label={title} max={Math.max(expected_real_s, 0.1)} value={Math.min(passed_real_s, expected_real_s)} />
+      <progress
+        aria-label={title}
+        max={Math.max(expected_real_s, 0.1)}
+        value={Math.min(passed_real_s, expected_real_s)}
+      />
       <span className="timeline-left">
         {now_ns > 0 ? `${clockText(now_ns)}, ` : "starting a machine, "}
         {left_s > 0.5 ? `about ${costText(left_s)} left` : "almost done"}

@@ -2,14 +2,17 @@ import "./timeline.css";
 import { branchInView, endOf, useBranches } from "../stores/branches";
 import { useRunning } from "../stores/running";
 import { useView } from "../stores/view";
+import { Icon } from "../editor/icons";
 import { Actions } from "./Actions";
 import { BranchChips } from "./BranchChips";
 import { ReplayBar } from "./ReplayBar";
 import { Track } from "./Track";
 
-/** The session as a line under the canvas: actions and events along virtual time. */
+/** The session as a line under the canvas: actions and events along virtual time. It is a strip of one row
+ *  that opens, because the canvas and the terminals need the space. */
 export function Timeline() {
   const isWanted = useView((state) => state.showsTimeline);
+  const isOpen = useView((state) => state.isTimelineOpen);
   const branches = useBranches((state) => state.branches);
   const live = useBranches((state) => state.live);
   const inView = useBranches(branchInView);
@@ -24,10 +27,25 @@ export function Timeline() {
   return (
     <section className={`timeline ${isPast ? "timeline-past" : ""}`} aria-label="Timeline">
       <div className="timeline-tools">
+        <button
+          type="button"
+          className="icon-button"
+          aria-expanded={isOpen}
+          aria-label="Details of the timeline"
+          title={isOpen ? "Show the timeline as a strip" : "Open the timeline: commands, branches and times"}
+          onClick={() => useView.setState({ isTimelineOpen: !isOpen })}
+        >
+          <Icon name={isOpen ? "down" : "right"} size={14} />
+        </button>
         <BranchChips inView={branch.id} />
-        {replay === null ? <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} /> : <ReplayBar replay={replay} />}
+        {!isOpen && <Track branch={branch} branches={branches} ends={ends} isStrip />}
+        {replay === null ? (
+          <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} />
+        ) : (
+          <ReplayBar replay={replay} />
+        )}
       </div>
-      <Track branch={branch} branches={branches} ends={ends} />
+      {isOpen && <Track branch={branch} branches={branches} ends={ends} />}
     </section>
   );
 }

@@ -1,11 +1,27 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
-import { clockText } from "../clock/time";
+import { clockText, tickText } from "../clock/time";
 import type { BranchInfo, SessionEvent } from "../protocol";
 import { showBranch, showInstant, showNow, useBranches } from "../stores/branches";
-import { barsOf, eventText, instantAt, isFailed, lastText, MARGIN, marksOf, neighbour, stepNs, tickNs, ticksOf, tickText, xOf, type Scale } from "./layout";
+import { endHover, hoverAt, useHover } from "../stores/hover";
+import {
+  barsOf,
+  eventText,
+  instantAt,
+  isFailed,
+  lastText,
+  MARGIN,
+  marksOf,
+  neighbour,
+  stepNs,
+  tickNs,
+  ticksOf,
+  xOf,
+  type Scale,
+} from "./layout";
 
 const NO_EVENTS: readonly SessionEvent[] = [];
 const BAR_HEIGHT = 13;
+const [STRIP_HEIGHT, STRIP_BAR_HEIGHT, STRIP_ROWS] = [26, 4, 2];
 const LANE_HEIGHT = 9;
 const AXIS_HEIGHT = 15;
 /** Within this distance of the live branch's end, the handle snaps back to now. */
@@ -20,10 +36,12 @@ interface Props {
   branches: readonly BranchInfo[];
   /** The last instant of each branch. */
   ends: readonly number[];
+  /** Without texts, axis and other branches, in the height of a button. */
+  isStrip?: boolean;
 }
 
 /** The line itself, with the handle that is dragged to an instant. */
-export function Track({ branch, branches, ends }: Props) {
+export function Track({ branch, branches, ends, isStrip = false }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const shown = useBranches((state) => state.shown);
@@ -67,8 +85,17 @@ export function Track({ branch, branches, ends }: Props) {
   const last = lastText(events, at_ns);
   const handle = xOf(at_ns, scale);
   return (
-    <div className="timeline-track" ref={box} onPointerDown={drag}>
-      <Drawing branch={branch} branches={branches} ends={ends} events={events} scale={scale} at_ns={at_ns} />
+    <div
+      className="timeline-track"
+      ref={box}
+      onPointerDown={drag}
+      onPointerMove={({ clientX, currentTarget }) =>
+        hoverAt(instantAt(clientX - currentTarget.getBoundingClientRect().left, scale) / 1e9, "timeline")
+      }
+      onPointerLeave={() => endHover("timeline")}
+    >
+      <HoverMark scale={scale} />
+      <Drawing {...{ branch, branches, ends, isStrip, events, scale, at_ns }} />
       <div
         className="timeline-handle"
         style={{ left: handle }}
@@ -87,8 +114,20 @@ export function Track({ branch, branches, ends }: Props) {
   );
 }
 
+/** The instant under the pointer in a chart or a list of packets. */
+function HoverMark({ scale }: { scale: Scale }) {
+  const at_s = useHover((state) => (state.from === "timeline" ? null : state.at_s));
+  if (at_s === null || at_s < 0 || at_s * 1e9 > scale.end_ns) return null;
+  return <div className="timeline-hover" style={{ left: xOf(at_s * 1e9, scale) }} aria-hidden="true" />;
+}
+
 /** The instant that a key leads to; Infinity is the end. */
-function keyTarget({ key, ctrlKey }: KeyboardEvent, at_ns: number, end_ns: number, events: readonly SessionEvent[]): number | undefined {
+function keyTarget(
+  { key, ctrlKey }: KeyboardEvent,
+  at_ns: number,
+  end_ns: number,
+  events: readonly SessionEvent[],
+): number | undefined {
   const step = stepNs(end_ns);
   switch (key) {
     case "ArrowLeft":
@@ -116,22 +155,38 @@ interface DrawingProps extends Props {
   at_ns: number;
 }
 
-function Drawing({ branch, branches, ends, events, scale, at_ns }: DrawingProps) {
-  const end_ns = ends[branches.indexOf(branch)] ?? 0;
+function Drawing({ branch, branches: all, ends: allEnds, isStrip, events, scale, at_ns }: DrawingProps) {
+  const end_ns = allEnds[all.indexOf(branch)] ?? 0;
+  const branches = isStrip ? [branch] : all;
+  const ends = isStrip ? [end_ns] : allEnds;
   const { bars, rows } = barsOf(events, scale, end_ns);
-  const lanesTop = 4 + rows * (BAR_HEIGHT + 2);
+  const barHeight = isStrip ? STRIP_BAR_HEIGHT : BAR_HEIGHT;
+  const barY = (row: number) => 3 + (isStrip ? Math.min(row, STRIP_ROWS - 1) : row) * (barHeight + 2);
+  const lanesTop = isStrip ? STRIP_HEIGHT - 13 : 4 + rows * (BAR_HEIGHT + 2);
   const laneY = (index: number) => lanesTop + 5 + index * LANE_HEIGHT;
   const own = laneY(branches.indexOf(branch));
   const axis = laneY(branches.length - 1) + 7;
   const step = tickNs(scale);
   return (
-    <svg className="timeline-drawing" width={scale.width} height={axis + AXIS_HEIGHT} aria-hidden="true">
+    <svg
+      className="timeline-drawing"
+      width={scale.width}
+      height={isStrip ? STRIP_HEIGHT : axis + AXIS_HEIGHT}
+      aria-hidden="true"
+    >
       {ticksOf(scale).map((tick) => (
         <g key={tick}>
           <line className="timeline-grid" x1={xOf(tick, scale)} x2={xOf(tick, scale)} y1={2} y2={axis} />
-          <text className="timeline-tick" x={xOf(tick, scale)} y={axis + 11} textAnchor={tick === 0 ? "start" : "middle"}>
-            {tickText(tick, step)}
-          </text>
+          {!isStrip && (
+            <text
+              className="timeline-tick"
+              x={xOf(tick, scale)}
+              y={axis + 11}
+              textAnchor={tick === 0 ? "start" : "middle"}
+            >
+              {tickText(tick / 1e9, step / 1e9)}
+            </text>
+          )}
         </g>
       ))}
       {branches.map((one, index) => (
@@ -140,23 +195,38 @@ function Drawing({ branch, branches, ends, events, scale, at_ns }: DrawingProps)
           from={xOf(one.left_ns, scale)}
           to={xOf(ends[index] ?? 0, scale)}
           y={laneY(index)}
-          parentY={one.parent === null ? null : laneY(Math.max(0, branches.findIndex(({ id }) => id === one.parent)))}
+          parentY={
+            one.parent === null
+              ? null
+              : laneY(
+                  Math.max(
+                    0,
+                    branches.findIndex(({ id }) => id === one.parent),
+                  ),
+                )
+          }
           isOwn={one === branch}
         />
       ))}
       {bars.map(({ event, row, x, width }) => (
-        <g key={event.number} className={`timeline-command ${isFailed(event) ? "is-failed" : ""} ${event.at_ns > at_ns ? "is-later" : ""}`}>
+        <g
+          key={event.number}
+          className={`timeline-command ${isFailed(event) ? "is-failed" : ""} ${event.at_ns > at_ns ? "is-later" : ""}`}
+        >
           <title>{`${clockText(event.at_ns)}  ${eventText(event)}`}</title>
-          <rect x={x} y={3 + row * (BAR_HEIGHT + 2)} width={width} height={BAR_HEIGHT} rx={3} />
-          {width > 30 && (
-            <text x={x + 4} y={3 + row * (BAR_HEIGHT + 2) + 10}>
+          <rect x={x} y={barY(row)} width={width} height={barHeight} rx={isStrip ? 1.5 : 3} />
+          {width > 30 && !isStrip && (
+            <text x={x + 4} y={barY(row) + 10}>
               {clipped(`${event.where} ${event.text}`, (width - 6) / LETTER_PX)}
             </text>
           )}
         </g>
       ))}
       {marksOf(events, scale).map(({ event, x, end }) => (
-        <g key={event.number} className={`timeline-mark timeline-${event.kind} ${event.at_ns > at_ns ? "is-later" : ""}`}>
+        <g
+          key={event.number}
+          className={`timeline-mark timeline-${event.kind} ${event.at_ns > at_ns ? "is-later" : ""}`}
+        >
           <title>{`${clockText(event.at_ns)}  ${eventText(event)}`}</title>
           <Mark event={event} x={x} end={end} y={own} />
         </g>
@@ -176,9 +246,17 @@ interface LaneProps {
 
 /** A branch: where it leaves its parent, and how far it goes. */
 function Lane({ from, to, y, parentY, isOwn }: LaneProps) {
-  const bend = parentY === null ? "" : `M ${from - 5} ${parentY} Q ${from} ${parentY} ${from} ${(parentY + y) / 2} T ${from + 5} ${y} `;
+  const bend =
+    parentY === null
+      ? ""
+      : `M ${from - 5} ${parentY} Q ${from} ${parentY} ${from} ${(parentY + y) / 2} T ${from + 5} ${y} `;
   const start = parentY === null ? MARGIN : Math.min(from + 5, to);
-  return <path className={`timeline-lane ${isOwn ? "is-own" : ""}`} d={`${bend}M ${start} ${y} H ${Math.max(to, start + 1)}`} />;
+  return (
+    <path
+      className={`timeline-lane ${isOwn ? "is-own" : ""}`}
+      d={`${bend}M ${start} ${y} H ${Math.max(to, start + 1)}`}
+    />
+  );
 }
 
 function Mark({ event, x, end, y }: { event: SessionEvent; x: number; end: number; y: number }) {

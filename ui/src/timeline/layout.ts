@@ -2,9 +2,6 @@
 import type { BranchInfo, SessionEvent } from "../protocol";
 
 export const MARGIN = 12;
-/** The number of rows of commands; further terminals share the last row. */
-export const MAX_ROWS = 3;
-
 export interface Scale {
   width: number;
   /** The time at the right margin. */
@@ -38,14 +35,6 @@ export function ticksOf(scale: Scale): number[] {
   const ticks: number[] = [];
   for (let at = 0; at <= scale.end_ns; at += step) ticks.push(at);
   return ticks;
-}
-
-/** "0", "2 s", "0.5 s", "3 min" */
-export function tickText(at_ns: number, step_ns: number): string {
-  if (at_ns === 0) return "0";
-  if (step_ns >= 60e9) return `${at_ns / 60e9} min`;
-  if (step_ns >= 1e6) return `${+(at_ns / 1e9).toFixed(3)} s`;
-  return `${+(at_ns / 1e6).toFixed(3)} ms`;
 }
 
 /** How far an arrow key moves: a round fraction of the session, at least a millisecond. */
@@ -101,27 +90,39 @@ export interface Bar {
   width: number;
 }
 
-/** Commands as bars, a row for each terminal. Commands that begin at the same pixel share a bar. */
+/** Commands as bars. Terminals share a row as long as none of their bars cover one another. Commands that
+ *  begin at the same pixel of a row share a bar. */
 export function barsOf(events: readonly SessionEvent[], scale: Scale, end_ns: number): { bars: Bar[]; rows: number } {
-  const rows = new Map<string, number>();
-  const drawn = new Set<string>();
-  const bars: Bar[] = [];
+  const byTerminal = new Map<string, Omit<Bar, "row">[]>();
   for (const event of events) {
     if (event.kind !== "command") continue;
-    if (!rows.has(event.terminal)) rows.set(event.terminal, Math.min(rows.size, MAX_ROWS - 1));
-    const row = rows.get(event.terminal)!;
     const x = xOf(event.at_ns, scale);
     const width = Math.max(3, xOf(event.until_ns ?? end_ns, scale) - x);
-    const place = `${row} ${Math.round(x)} ${Math.round(width)}`;
-    if (drawn.has(place)) continue;
-    drawn.add(place);
-    bars.push({ event, row, x, width });
+    const own = byTerminal.get(event.terminal) ?? [];
+    byTerminal.set(event.terminal, own);
+    const before = own.at(-1);
+    if (before && Math.round(before.x) === Math.round(x) && Math.round(before.width) === Math.round(width)) continue;
+    own.push({ event, x, width });
   }
-  return { bars, rows: Math.max(1, new Set(rows.values()).size) };
+  const rows: Omit<Bar, "row">[][] = [];
+  const bars: Bar[] = [];
+  for (const own of byTerminal.values()) {
+    const covers = (one: Omit<Bar, "row">, other: Omit<Bar, "row">) =>
+      one.x < other.x + other.width && other.x < one.x + one.width;
+    const found = rows.findIndex((taken) => !taken.some((one) => own.some((other) => covers(one, other))));
+    const row = found < 0 ? rows.length : found;
+    rows[row] = [...(rows[row] ?? []), ...own];
+    bars.push(...own.map((bar) => ({ ...bar, row })));
+  }
+  bars.sort((one, other) => one.event.number - other.event.number);
+  return { bars, rows: Math.max(1, rows.length) };
 }
 
 /** Events of the other kinds, at most one of a kind at a pixel. */
-export function marksOf(events: readonly SessionEvent[], scale: Scale): { event: SessionEvent; x: number; end: number }[] {
+export function marksOf(
+  events: readonly SessionEvent[],
+  scale: Scale,
+): { event: SessionEvent; x: number; end: number }[] {
   const drawn = new Set<string>();
   return events.filter(isShown).flatMap((event) => {
     if (event.kind === "command") return [];
@@ -134,7 +135,11 @@ export function marksOf(events: readonly SessionEvent[], scale: Scale): { event:
 }
 
 /** "branch 2 left original at 2.1 s; h1-s1: queue fq_codel" */
-export function branchTitle(branch: BranchInfo, branches: readonly BranchInfo[], time: (at_ns: number) => string): string {
+export function branchTitle(
+  branch: BranchInfo,
+  branches: readonly BranchInfo[],
+  time: (at_ns: number) => string,
+): string {
   if (branch.parent === null) return branch.name;
   const parent = branches.find(({ id }) => id === branch.parent)?.name ?? "a removed branch";
   const folder = branch.folder ? `. Its files are in ${branch.folder}` : "";

@@ -6,6 +6,7 @@ has the same path on both sides, and nothing else of the machine.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,7 +52,9 @@ def shared_folder(mounts: Path) -> Path | None:
     for line in mounts.read_text(encoding="utf-8").splitlines():
         source, mount_point, *_ = line.split(" ")
         if source == SHARED:
-            return Path(mount_point.encode().decode("unicode_escape"))  # a space is \040 there
+            # A space is \040 there. The other bytes are those of the name.
+            name = mount_point.encode().decode("unicode_escape").encode("latin-1")
+            return Path(os.fsdecode(name))
     return None
 
 

@@ -3,7 +3,10 @@
 image        finds the kernel and checks that it is complete
 first_use    builds the kernel if there is none
 resources    checks and claims memory, disk and a CPU before the boot
-confinement  restricts what the kernel's process may do to the computer
+confinement  restricts what the kernel's processes may do to the computer
+host_calls   the system calls of the computer that they may make
+broker       changes the files of the working folder for them
+traps        how it takes over system calls
 boot         the kernel's process
 timetravel   the protocol of its clock: bytes in, messages out
 calendar     moves virtual time
@@ -15,9 +18,13 @@ from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
 from .image import IMAGE_VARIABLE, Image, built_kernels, find_image, is_known, kernels_folder
 from .machine import EmbeddedMachine
+from .resources import max_processes
+from .traps import MODES, TRAPS_VARIABLE, other_mode, protecting_mode, read_mode
 
 __all__ = [
     "IMAGE_VARIABLE",
+    "MODES",
+    "TRAPS_VARIABLE",
     "EmbeddedMachine",
     "Image",
     "built_kernels",
@@ -26,5 +33,9 @@ __all__ = [
     "is_known",
     "kernels_folder",
     "landlock_version",
+    "max_processes",
+    "other_mode",
+    "protecting_mode",
+    "read_mode",
     "recipe_program",
 ]

@@ -1,14 +1,18 @@
 """Starts the kernel: its command line, the descriptors that it inherits, and its end.
 
-The kernel is an ordinary process of the user's. It inherits its ends of three sockets (calendar, to the
-agent, from the agent) and a memory file for its console, so nothing of a machine has a name in the file
-system. It ends when these sockets are closed, so it cannot outlive this program, however that ends.
+The kernel is an ordinary process of the user's. It inherits its ends of four sockets (calendar, to the
+agent, from the agent, broker of files), the file that is its memory, and one for its console, so nothing
+of a machine has a name in the file system. It ends when the first three sockets are closed. A kernel
+that runs in a program's process looks at them only when that program enters it, so there is a pipe, too:
+the computer kills the kernel when this program's end of it is closed. So the kernel cannot outlive this
+program, however that ends.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import signal
@@ -19,14 +23,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from wanlab.errors import RequirementError
 
-from ..agent_process import agent_folder
+from ..agent_folder import agent_folder
 from ..loop import Pipes
+from ..traits import Traps
+from .broker import Broker
 from .confinement import Confinement, prepare_confinement, warn_once
 from .image import Image
-from .traps import Traps
+from .resources import max_processes, memory_file
 
 # 2026-01-01T00:00:00Z, at which the wall clock of every machine on virtual time starts.
 START_OF_DAY_NS = 1_767_225_600_000_000_000
@@ -39,10 +46,15 @@ NO_DEFAULT_INTERFACES = (
 )
 LOADED_ALGORITHMS = "reno,cubic,bbr"
 SOCKET_BYTES = 1 << 20
+# The kernel rounds its memory up to pages, but cannot run in its programs' processes then.
+PAGE_BYTES = 4096
 # The kernel boots faster if its heap is not at a random address (kernel/patches/0035).
 ADDR_NO_RANDOMIZE = 0x0040000
 CONSOLE_TAIL_BYTES = 8192
+F_SETSIG = 10  # fcntl(2): the signal of O_ASYNC
 END_REAL_S = 10.0
+WAIT_STEP_REAL_S = 0.005
+ENDED = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 
 _libc = ctypes.CDLL(None)
 
@@ -62,13 +74,22 @@ class BootOptions:
     traps: Traps
 
 
-def command_line(
-    options: BootOptions, calendar: int, channel_in: int, channel_out: int
-) -> list[str]:
-    """Return the kernel's arguments. The three numbers are descriptors that it inherits."""
+class Descriptors(NamedTuple):
+    """The descriptors that the kernel inherits; -1 for those that it does not have."""
+
+    calendar: int
+    channel_in: int
+    channel_out: int
+    broker: int
+    memory: int
+
+
+def command_line(options: BootOptions, inherited: Descriptors) -> list[str]:
+    """Return the kernel's arguments."""
     arguments = [
         str(options.image.program),
-        f"mem={options.memory_bytes // 1024}k",
+        f"mem={-(-options.memory_bytes // PAGE_BYTES) * PAGE_BYTES // 1024}k",
+        f"memory_file={inherited.memory}",
         "root=/dev/root",
         "rootfstype=hostfs",
         "rootflags=/",
@@ -79,23 +100,34 @@ def command_line(
         "loglevel=4",
         "panic=-1",
         "noreboot",
-        f"channel={channel_in},{channel_out}",
+        f"channel={inherited.channel_in},{inherited.channel_out}",
+        f"hostfs_broker={inherited.broker}",
         f"random_seed={options.seed}",
         f"tcp_loaded={LOADED_ALGORITHMS}",
         f"veth.speed={options.line_rate_mbps}",
+        f"sysctl.kernel.threads-max={max_processes(options.memory_bytes)}",
         *NO_DEFAULT_INTERFACES,
         "PYTHONHASHSEED=0",
     ]
     if options.traps == "seccomp":
         arguments.append("seccomp=on")
+    elif options.traps != "ptrace":
+        arguments.append(f"traps={options.traps.replace('-', ',')}")
     if options.virtual:
-        arguments += [f"time-travel=ext:fd:{calendar}", f"time-travel-start={START_OF_DAY_NS}"]
+        arguments += [
+            f"time-travel=ext:fd:{inherited.calendar}",
+            f"time-travel-start={START_OF_DAY_NS}",
+        ]
     python = _quoted(os.path.realpath(sys.executable))
     return [
         *arguments,
         f"init={python}",
         "--",
-        *("-I", "-S", "-B", "-X", "utf8"),
+        "-I",
+        "-S",
+        "-B",
+        "-X",
+        "utf8",
         _quoted(str(agent_folder())),
     ]
 
@@ -105,6 +137,11 @@ def _quoted(path: str) -> str:
     if '"' in path:
         raise RequirementError(
             f"the path {path} contains a quotation mark, which the kernel's command line cannot hold",
+            "move wanlab or its Python to another folder",
+        )
+    if path.startswith("/dev/"):
+        raise RequirementError(
+            f"a machine cannot start {path}: it has a file system of its own at /dev",
             "move wanlab or its Python to another folder",
         )
     return f'"{path}"' if " " in path else path
@@ -148,13 +185,15 @@ def processor_ns(pid: int) -> int:
 def _start(
     arguments: Sequence[str],
     options: BootOptions,
-    inherited: Sequence[socket.socket],
+    inherited: Sequence[int],
     console: int,
+    lifeline: int,
     confinement: Confinement,
 ) -> tuple[subprocess.Popen[bytes], list[str]]:
     """Start the kernel confined; return its process, and what this computer lacks to confine it.
 
-    `console` is the descriptor that takes its output. OSError if the kernel cannot be executed.
+    `console` is the descriptor that takes its output, `lifeline` the end of the pipe whose other end
+    keeps it alive. OSError if the kernel cannot be executed.
     """
     report_end, child_end = os.pipe()
 
@@ -164,6 +203,8 @@ def _start(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         raise_open_files_limit()
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # who writes too much gets an error instead
+        _end_with(lifeline)
         os.write(child_end, " ".join(confinement.apply()).encode() or b" ")
 
     try:
@@ -172,10 +213,11 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
-            pass_fds=[end.fileno() for end in inherited],
-            env={"TMPDIR": str(options.memory_folder), "PATH": os.defpath, "HOME": "/"},
+            pass_fds=[*inherited, lifeline],
+            env={"PATH": os.defpath, "HOME": "/"},
             preexec_fn=prepare_child,
             cwd="/",
+            start_new_session=True,
         )
     finally:
         os.close(child_end)
@@ -184,42 +226,72 @@ def _start(
     return process, missing
 
 
+def _end_with(lifeline: int) -> None:
+    """Let the computer kill this process when the other end of a pipe is closed."""
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+
+
 class KernelProcess:
-    """A running kernel, and our ends of its sockets (`pipes`)."""
+    """A running kernel, and our ends of its sockets (`pipes`).
+
+    missing       the parts of its confinement that this computer does not offer
+    lost_broker   whether its broker had been killed when it ended
+    """
 
     def __init__(self, options: BootOptions) -> None:
-        self._console = os.memfd_create("wanlab-console", os.MFD_CLOEXEC)
-        calendar = socket.socketpair() if options.virtual else None
-        # Two pairs: with a single one, our reading would wake the kernel.
-        to_agent, channel_in = socket.socketpair()
-        channel_out, from_agent = socket.socketpair()
-        to_agent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-        kernel_ends = [channel_in, channel_out, *([calendar[1]] if calendar else [])]
-        self.pipes = Pipes(calendar[0] if calendar else None, to_agent, from_agent)
-        arguments = command_line(
-            options,
-            calendar[1].fileno() if calendar else -1,
-            channel_in.fileno(),
-            channel_out.fileno(),
-        )
-        writable = [folder for folder in (options.working_folder,) if folder is not None]
-        confinement = prepare_confinement([*writable, options.memory_folder])
-        try:
-            self._process, missing = _start(
-                arguments, options, kernel_ends, self._console, confinement
-            )
-        except OSError as error:
-            os.close(self._console)
-            self.pipes.close()
-            raise RequirementError(
-                f"cannot start {options.image.program}: {error.strerror}",
-                "build it again with: wanlab kernel build --again",
-            ) from None
-        finally:
-            confinement.close()
-            for end in kernel_ends:
-                end.close()
-        warn_once(missing)
+        with contextlib.ExitStack() as kernels, contextlib.ExitStack() as failed:
+            self._console = os.memfd_create("wanlab-console", os.MFD_CLOEXEC)
+            failed.callback(os.close, self._console)
+            lifeline, self._lifeline = os.pipe()
+            kernels.callback(os.close, lifeline)
+            failed.callback(os.close, self._lifeline)
+            calendar = socket.socketpair() if options.virtual else None
+            # Two pairs: with a single one, our reading would wake the kernel.
+            to_agent, channel_in = socket.socketpair()
+            channel_out, from_agent = socket.socketpair()
+            to_agent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+            self.pipes = Pipes(calendar[0] if calendar else None, to_agent, from_agent)
+            failed.callback(self.pipes.close)
+            for end in (channel_in, channel_out, *([calendar[1]] if calendar else [])):
+                kernels.enter_context(end)
+            memory = kernels.enter_context(memory_file(options.memory_folder))
+            confinement = prepare_confinement(signals_children=options.image.signals_children)
+            kernels.callback(confinement.close)
+            try:
+                self._broker = self._start_broker(options)
+                if self._broker is not None:
+                    failed.callback(self._broker.close)
+                    kernels.enter_context(self._broker.kernel_end)
+                inherited = Descriptors(
+                    calendar[1].fileno() if calendar else -1,
+                    channel_in.fileno(),
+                    channel_out.fileno(),
+                    self._broker.kernel_end.fileno() if self._broker else -1,
+                    memory.fileno(),
+                )
+                self._process, self.missing = _start(
+                    command_line(options, inherited),
+                    options,
+                    [descriptor for descriptor in inherited if descriptor >= 0],
+                    self._console,
+                    lifeline,
+                    confinement,
+                )
+            except OSError as error:
+                raise RequirementError(
+                    f"cannot start {options.image.program}: {error.strerror}",
+                    "build it again with: wanlab kernel build --again",
+                ) from None
+            failed.pop_all()
+        self.lost_broker = False
+        warn_once(self.missing)
+
+    def _start_broker(self, options: BootOptions) -> Broker | None:
+        if options.working_folder is None:
+            return None
+        return Broker(options.image.program, options.working_folder, options.cpu, self._console)
 
     @property
     def pid(self) -> int:
@@ -238,14 +310,41 @@ class KernelProcess:
         return lines.decode(errors="replace"), position + len(lines)
 
     def signal(self, number: int) -> None:
-        self._process.send_signal(number)
+        if not self._has_ended():
+            os.kill(self.pid, number)
 
     def wait(self, real_s: float) -> int | None:
         """Return the exit status; None if the kernel has not ended after `real_s`."""
+        end = time.monotonic() + real_s
+        while not self._has_ended():
+            if time.monotonic() > end:
+                return None
+            time.sleep(WAIT_STEP_REAL_S)
+        self.kill()
+        return self._process.wait()
+
+    def _has_ended(self) -> bool:
+        """Whether the kernel's first process has ended.
+
+        Popen.poll() would take a process that is traced by this one, and stopped, for one that ended.
+        """
+        if self._process.returncode is not None:
+            return True
         try:
-            return self._process.wait(real_s)
-        except subprocess.TimeoutExpired:
-            return None
+            status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return status is not None and status.si_code in ENDED
+
+    def kill(self) -> None:
+        """Kill the kernel's processes at once: it may run in any of them.
+
+        A process cannot leave the group (`host_calls`).
+        The number of the group is not used again until its first process has been waited for.
+        """
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def is_suspended(self) -> bool:
         return is_stopped(self.pid)
@@ -265,14 +364,17 @@ class KernelProcess:
 
         It is killed even if the wait is interrupted: a suspended kernel does not end by itself.
         """
+        self.lost_broker = self._broker is not None and self._broker.was_killed
         self.pipes.close()
         try:
             self.wait(0.2)
         finally:
-            if self._process.poll() is None:
-                self._process.kill()
+            self.kill()
         self.wait(END_REAL_S)
+        if self._broker is not None:
+            self._broker.wait()
 
     def close(self) -> None:
         self.end()
+        os.close(self._lifeline)
         os.close(self._console)

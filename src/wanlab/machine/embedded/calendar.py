@@ -76,7 +76,8 @@ class Calendar:
         They are empty if it has no event until then; in that case now becomes `until_ns`.
         """
         assert self.is_waiting, "time was granted to a kernel that did not wait"
-        assert until_ns >= self.now_ns, f"granted {self.now_ns - until_ns} ns into the past"
+        if until_ns < self.now_ns:
+            raise PeerError(f"the kernel ran to {self.now_ns} ns, beyond its end at {until_ns} ns")
         if self._requested_ns > until_ns:
             self._move(until_ns)
             return b""
@@ -108,4 +109,6 @@ class Calendar:
     def _move(self, time_ns: int) -> None:
         if time_ns < self.now_ns:
             raise PeerError(f"the kernel would go back in time, from {self.now_ns} to {time_ns} ns")
+        if time_ns > FOREVER_NS:
+            raise PeerError(f"the kernel would go to {time_ns} ns, beyond the end of time")
         self.now_ns = time_ns

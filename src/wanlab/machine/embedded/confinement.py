@@ -1,30 +1,35 @@
-"""Confines the kernel process, so that nothing inside a machine can change the computer.
+"""Confines the processes of a machine, so that nothing inside it can change the computer.
 
 Everybody inside a machine is root there, and the kernel acts for them with the rights of the user
-who started it. Before it starts, the process gives up what it does not need:
+who started it; a program may even take the kernel over. Two layers protect the computer, each of which
+the kernel's processes can neither undo nor escape:
 
-* Landlock (Linux 5.13 and newer, no root needed): it may read files everywhere, write only in the
-  working folder and in the folder of its memory file, make no device nodes, reach no TCP port, and
-  neither trace nor signal other processes.
-* A seccomp filter for what Landlock does not cover: sockets, mounts, namespaces, keys, shared
-  memory, the memory of other processes.
+* Landlock (Linux 5.13 and newer, no root needed): they may read files everywhere but in /dev,
+  write nowhere, make no files, reach no TCP port, trace no other processes, and signal none (since
+  Linux 6.12).
+* A seccomp filter: of the computer's system calls they may make only those that `host_calls` lists. None
+  of them opens a file for writing, or changes a name, mode, owner, time or lock, or signals another
+  process (on Linux 7.3, it may).
 
-Both hold for every process of the machine and cannot be undone. A program that starts machines for
-others can confine itself first (`confine_files`): a machine may then do only what both allow.
-See docs/security.md; Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
+A process that is not the kernel's changes the files of the working folder for it (`broker`). Landlock
+keeps that process to the folder.
+
+A program that starts machines for others can confine itself first (`confine_files`): a machine may then
+do only what both allow.
+See wanlab docs security; Linux, Documentation/userspace-api/landlock.rst and seccomp_filter.rst.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from wanlab.agent.seccomp_filter import FilterProgram, refusing
+from .host_calls import host_calls_filter
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -62,29 +67,25 @@ _READ = frozenset({"execute", "read_file", "read_dir"})
 _DEVICES = frozenset({"make_char", "make_block", "ioctl_dev"})
 _WRITE = frozenset(_RIGHTS) - _DEVICES
 _TERMINAL = frozenset({"read_file", "read_dir", "write_file", "ioctl_dev"})
-# User-Mode Linux tests at boot whether pseudo-terminals signal input, and opens /dev/null.
+# What the process of a class's student needs.
 _DEVICE_FILES = (("/dev/ptmx", _TERMINAL), ("/dev/pts", _TERMINAL), ("/dev/null", _TERMINAL))
 
 _TCP_VERSION, _TCP_RIGHTS = 4, 0b11
-_SCOPE_VERSION, _SCOPES = 6, 0b11  # abstract UNIX sockets, signals
+SIGNALS_VERSION = 6
+"""The version of Landlock that keeps a process from signalling others."""
+_SCOPES = 0b11  # abstract UNIX sockets, signals
 
-# x86-64 system calls that the kernel never makes.
-FORBIDDEN_CALLS = {
-    "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "connect": 42, "accept": 43,
-    "bind": 49, "listen": 50, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68, "msgsnd": 69,
-    "msgrcv": 70, "msgctl": 71, "syslog": 103, "setuid": 105, "setgid": 106, "setreuid": 113,
-    "setregid": 114, "setgroups": 116, "setresuid": 117, "setresgid": 119, "uselib": 134,
-    "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164,
-    "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169,
-    "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173, "init_module": 175,
-    "delete_module": 176, "quotactl": 179, "clock_settime": 227, "mq_open": 240, "mq_unlink": 241,
-    "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272,
-    "accept4": 288, "perf_event_open": 298, "name_to_handle_at": 303, "open_by_handle_at": 304,
-    "clock_adjtime": 305, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
-    "kcmp": 312, "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323,
-    "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431,
-    "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438, "mount_setattr": 442,
-}  # fmt: skip
+
+@cache
+def _folders() -> tuple[str, ...]:
+    """Return what / contains but for devices; / itself if this process may not list it.
+
+    Listed once, before this process confines itself (`confine_files`).
+    """
+    try:
+        return (*(str(path) for path in Path("/").iterdir() if path.name != "dev"), "/dev/shm")
+    except PermissionError:
+        return ("/",)
 
 
 class _RulesetAttributes(ctypes.Structure):
@@ -114,9 +115,11 @@ class Confinement:
     """A restriction that is prepared in this process and applied in the kernel's before it starts.
 
     `ruleset` is a descriptor, or None where the computer has no Landlock.
+    `signals_children`: see `host_calls_filter`.
     """
 
     ruleset: int | None
+    signals_children: bool = False
 
     def apply(self) -> list[str]:
         """Restrict the calling process for good, as far as this computer allows.
@@ -124,11 +127,12 @@ class Confinement:
         Return the members of PARTS that are missing. Runs between fork and exec.
         """
         missing = []
+        program = host_calls_filter(os.getpid(), signals_children=self.signals_children)
         if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
             missing.append("no_new_privs")
         if self.ruleset is None or _libc.syscall(_RESTRICT_SELF, self.ruleset, 0):
             missing.append("landlock")
-        if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(_filter()), 0, 0):
+        if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
             missing.append("seccomp")
         return missing
 
@@ -137,11 +141,22 @@ class Confinement:
             os.close(self.ruleset)
 
 
-def prepare_confinement(writable: Iterable[Path]) -> Confinement:
-    """Allow reading everywhere, and writing below the folders named."""
-    _filter()  # made now, because as little as possible may happen between fork and exec
-    rules = [("/", _READ), *_DEVICE_FILES, *((str(folder), _WRITE) for folder in writable)]
-    return Confinement(_ruleset(rules))
+def prepare_confinement(*, signals_children: bool = False) -> Confinement:
+    """Allow reading everywhere but in /dev, and writing nowhere.
+
+    A program that reads from a terminal of the user takes what was typed there, and opening a device
+    can have an effect: it starts a watchdog. Files can be in /dev/shm.
+    """
+    rules = [("/", frozenset({"read_dir"})), *((path, _READ) for path in _folders())]
+    return Confinement(_ruleset(rules), signals_children)
+
+
+def rules_for_broker(folder: Path) -> int | None:
+    """Return a descriptor of Landlock rules: reading everywhere, changing files below the folder.
+
+    None where the computer has no Landlock.
+    """
+    return _ruleset([("/", _READ), (str(folder), _WRITE)])
 
 
 def confine_files(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
@@ -150,6 +165,7 @@ def confine_files(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     They may read below the first folders, read and write below the second, and connect to no TCP
     port. Return whether this computer has Landlock; without it, nothing is restricted.
     """
+    _folders()
     rules = [
         *((str(folder), _READ) for folder in readable),
         *_DEVICE_FILES,
@@ -176,7 +192,7 @@ def _ruleset(rules: Iterable[tuple[str, frozenset[str]]]) -> int | None:
     attributes = _RulesetAttributes(
         files=sum(rights.values()),
         network=_TCP_RIGHTS if version >= _TCP_VERSION else 0,
-        scopes=_SCOPES if version >= _SCOPE_VERSION else 0,
+        scopes=_SCOPES if version >= SIGNALS_VERSION else 0,
     )
     ruleset = int(
         _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(_size(version)), 0)
@@ -195,7 +211,7 @@ def _ruleset(rules: Iterable[tuple[str, frozenset[str]]]) -> int | None:
 
 def missing_parts() -> list[str]:
     """Return the members of PARTS that a machine's kernel would have to do without on this computer."""
-    confinement = prepare_confinement([])
+    confinement = prepare_confinement()
     try:
         child = os.fork()
         if child == 0:
@@ -216,8 +232,8 @@ def warn_once(missing: Iterable[str]) -> None:
     if (names := ", ".join(missing)) and not _has_warned:
         _has_warned = True
         print(
-            f"wanlab: this computer does not offer {names}, so only wanlab's own kernel protects "
-            "your files from programs in a network (see docs/security.md)",
+            f"wanlab: this computer does not offer {names}, so your files are less protected from a "
+            "program that takes over the machine's kernel (see wanlab docs security)",
             file=sys.stderr,
         )
 
@@ -227,14 +243,14 @@ _has_warned = False
 
 def _size(version: int) -> int:
     """Return the size of the ruleset's attributes in this version of Landlock."""
-    fields = 3 if version >= _SCOPE_VERSION else 2 if version >= _TCP_VERSION else 1
+    fields = 3 if version >= SIGNALS_VERSION else 2 if version >= _TCP_VERSION else 1
     return 8 * fields
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, PermissionError):
+    except OSError:
         return  # a container may lack a device; what we cannot reach, we cannot read either
     try:
         if not Path(path).is_dir():
@@ -250,8 +266,3 @@ def _bits_of_files() -> int:
     """Return the bits of the rights that a rule for a single file may hold."""
     names = ("execute", "write_file", "read_file", "truncate", "ioctl_dev")
     return sum(1 << _RIGHTS[name][0] for name in names)
-
-
-@functools.cache
-def _filter() -> FilterProgram:
-    return refusing(FORBIDDEN_CALLS.values())

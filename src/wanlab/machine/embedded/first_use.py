@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from wanlab.errors import RequirementError, did_you_mean
+from wanlab.parent_death import with_us
 
 PROCESSOR_MINUTES = 10
 """The duration of a build on one idle processor."""
@@ -61,7 +62,7 @@ def build(name: str, built: Collection[str]) -> None:
         flush=True,
     )
     done = subprocess.run(
-        [sys.executable, str(program), "build", name],
+        with_us([sys.executable, str(program), "build", name]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         check=False,
@@ -75,7 +76,12 @@ def build(name: str, built: Collection[str]) -> None:
 def _listed(program: Path) -> dict[str, str]:
     """Return the folders of the recipe's kernels by name, "" for those that are not built."""
     command = [sys.executable, str(program), "list", "--json"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        with_us(command),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise RequirementError("cannot list the kernels", done.stderr.strip())
     return {str(kernel["name"]): str(kernel["where"]) for kernel in json.loads(done.stdout)}

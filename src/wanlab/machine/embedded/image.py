@@ -18,7 +18,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,15 @@ IMAGE_VARIABLE = "WANLAB_KERNEL"
 """The environment variable with the name or folder of the kernel to boot if a network names none."""
 DEFAULT_KERNEL = "6.12"
 """The default of kernel/recipe.toml."""
-# User-Mode Linux supports no other; see docs/decisions/0030-arm64.md.
+# User-Mode Linux supports no other; see docs/project/decisions/0030-arm64.md.
 ARCHITECTURE = "x86_64"
+MAX_NAME_CHARACTERS = 100
+SHOWN_CHARACTERS = 40
 MANIFEST_FILE = "manifest.json"
 SOURCE_PACKAGE = "linux-source-"
+BROKER_PATCH = "hostfs-let-a-broker-change-files"
+NO_SIGNALS_PATCH = "um-signal-no-other-process"
+"""Part of a patch's name, without which the kernel changes files itself."""
 BUILD_HINT = "build it with: wanlab kernel build"
 
 
@@ -47,6 +52,8 @@ class Image:
     manifest_hash: str
     release: str
     name: str
+    signals_children: bool = False
+    """Whether the kernel ends and interrupts its other processes by signals."""
 
     @property
     def program(self) -> Path:
@@ -90,12 +97,17 @@ def find_image(kernel: str = "") -> Image:
     """
     if platform.machine() != ARCHITECTURE:
         raise RequirementError(
-            f"the embedded machine needs an x86-64 processor; this computer is {platform.machine()}",
-            'use this computer\'s own kernel: --machine native (machine="native")',
+            f"a machine needs an x86-64 processor; this computer is {platform.machine()}",
+            "use a computer with one (wanlab docs limitations, Platforms)",
         )
     named = kernel or os.environ.get(IMAGE_VARIABLE, "")
+    if "/" not in named and len(named) > MAX_NAME_CHARACTERS:
+        raise RequirementError(
+            f'there is no kernel "{named[:SHOWN_CHARACTERS]}..."',
+            f"a name has at most {MAX_NAME_CHARACTERS} characters; wanlab kernel list shows them",
+        )
     if "/" in named or (Path(named) / MANIFEST_FILE).is_file():
-        return load_image(Path(named))
+        return load_image(Path(named).absolute())  # the kernel starts in another folder
     if (folder := _folder_of(named or DEFAULT_KERNEL)) is not None:
         return load_image(folder)
     if not named:
@@ -109,6 +121,8 @@ def find_image(kernel: str = "") -> Image:
 
 def is_known(kernel: str) -> bool:
     """Return whether there is a kernel of that name, or one can be built."""
+    if len(kernel) > MAX_NAME_CHARACTERS:
+        return False
     return kernel in built_kernels() or first_use.can_build(kernel)
 
 
@@ -167,13 +181,19 @@ def load_image(folder: Path) -> Image:
             str(name): (int(entry["size_bytes"]), str(entry["sha256"]))
             for name, entry in manifest["files"].items()
         }
+        patches = " ".join(str(patch["file"]) for patch in manifest["patches"])
     except KeyError as error:
         raise RequirementError(f"{folder}/manifest.json lacks {error}", BUILD_HINT) from None
     except (AttributeError, TypeError, ValueError) as error:
         raise RequirementError(f"{folder}/manifest.json is damaged: {error}", BUILD_HINT) from None
+    if BROKER_PATCH not in patches:
+        raise RequirementError(
+            f"the kernel in {folder} was built by an older wanlab and cannot be confined",
+            BUILD_HINT,
+        )
     for name, (size_bytes, sha256) in files.items():
         _verify(folder / name, size_bytes, sha256)
-    return image
+    return replace(image, signals_children=NO_SIGNALS_PATCH not in patches)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

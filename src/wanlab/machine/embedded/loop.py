@@ -75,6 +75,7 @@ class VirtualLoop:
         self._check_real_s = CHECK_REAL_S
         self._is_stepping = is_stepping
         self._outgoing = bytearray()
+        self._awaits_booking = False
         self._undelivered: deque[bytes] = deque()
         self._undelivered_bytes = 0
         self._selector = selectors.DefaultSelector()
@@ -178,6 +179,8 @@ class VirtualLoop:
         """Receive until the kernel waits, and then deliver what the agent has sent: only then is it
         known at which instant that was."""
         try:
+            if self._awaits_booking:  # the wait for it was interrupted
+                self._await_booking()
             self._receive_while_running()
         except ConnectionClosed:
             self._deliver()  # what was sent before the end
@@ -251,16 +254,24 @@ class VirtualLoop:
         if self.on_sent is not None:
             self.on_sent(data)
         self._calendar.expect_event_now()
-        quiet_since = time.monotonic()
+        self._awaits_booking = True
+        self._await_booking()
+
+    def _await_booking(self) -> None:
+        began = quiet_since = time.monotonic()
         while not self._calendar.is_booked_now:
-            ready = self._selector.select(self._timeout_real_s(STALL_REAL_S))
+            ready = self._selector.select(self._timeout_real_s(RECEIVE_REAL_S))
             self._check_patience()
             if ready:
+                quiet_since = time.monotonic()
                 self._receive_from_calendar()
-            elif time.monotonic() - quiet_since >= STALL_REAL_S:
+            if time.monotonic() - began > RECEIVE_REAL_S:
+                self._interruption.allow()
+            if not ready and time.monotonic() - quiet_since >= STALL_REAL_S:
                 # The kernel may be suspended, and continue hours later.
                 self._on_stall(time.monotonic() - quiet_since)
                 quiet_since = time.monotonic()
+        self._awaits_booking = False
 
     def _has_unread_data(self) -> bool:
         """Whether the agent has not yet read the data that was sent before.

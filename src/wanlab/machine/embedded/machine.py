@@ -7,11 +7,12 @@ import platform
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wanlab.agent.messages import Frame
-from wanlab.errors import CommandError, MachineError, PeerError, RequirementError
+from wanlab.errors import CommandError, MachineError, PeerError
 
 from .. import DEFAULT_LINE_RATE_BPS, READY_NS, Clock, MachineDescription, Preemption, notes
 from ..channel import Channel
@@ -21,7 +22,7 @@ from ..guest_environment import ENVIRONMENT, guest_environment, required_folders
 from ..interruption import signals_blocked
 from ..loop import ConnectionClosed, RealLoop
 from ..patience import Patience
-from ..traits import EMBEDDED, EMBEDDED_IN_SECCOMP_MODE
+from ..traits import EMBEDDED
 from ..working_folder import can_be_shared, check_working_folder
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import Calendar
@@ -33,8 +34,9 @@ from .resources import (
     check_limits,
     check_memory_available,
     choose_memory_folder,
+    warn_of_processor_limit,
 )
-from .traps import choose_traps
+from .traps import choose_traps, refuse_unconfined
 
 DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
@@ -45,6 +47,11 @@ BOOT_REAL_S = 600.0
 STALL_SAMPLE_REAL_S = 0.2
 BUSY_SHARE = 0.2
 """A machine with a smaller share of a processor has not stalled: the computer is busy."""
+
+LOST_BROKER = (
+    "the process that changes files of the working folder for the machine was killed: what programs "
+    "have changed there since then is missing"
+)
 
 StallReport = Callable[[str], None]
 
@@ -58,6 +65,7 @@ class EmbeddedMachine:
     about            further entries of machine.json, besides the machine's own description
     guest_folder     where the working folder is mounted; "" means at the same path
     kernel           the name or the folder of the kernel to boot
+    traps            how it takes over system calls; by default the best mode that is possible
     on_stall         called with a message when a process keeps virtual time from passing
     """
 
@@ -74,18 +82,20 @@ class EmbeddedMachine:
         about: Mapping[str, object] | None = None,
         guest_folder: str = "",
         kernel: str = "",
+        traps: str = "",
         on_stall: StallReport | None = None,
     ) -> None:
         self.clock: Clock = clock
         self.seed = seed
         self.image = find_image(kernel)
-        traps = choose_traps(self.image)
-        self.traits = EMBEDDED if traps == "ptrace" else EMBEDDED_IN_SECCOMP_MODE
+        mode = choose_traps(self.image, clock, traps, memory_bytes)
+        self.traits = replace(EMBEDDED, traps=mode)
         self.environment = dict(ENVIRONMENT)
         self._on_stall = on_stall or _print_stall
         folder = check_working_folder(working_folder)
         shared_folder = folder if can_be_shared(folder, guest_folder) else None
         check_limits(memory_bytes)
+        warn_of_processor_limit()
         check_memory_available(memory_bytes)
         memory_folder = choose_memory_folder(memory_bytes, shared_folder)
         self._memory_kills = _count_memory_kills()
@@ -104,7 +114,7 @@ class EmbeddedMachine:
                 virtual=clock == "virtual",
                 seed=seed,
                 line_rate_mbps=line_rate_bps // 1_000_000,
-                traps=traps,
+                traps=mode,
             )
             self._boot(boot_options, failed)
             self.agent.prepare(
@@ -112,7 +122,7 @@ class EmbeddedMachine:
                 embedded_root={
                     "working_folder": str(shared_folder or ""),
                     "host_name": host_name,
-                    "kernel_config": str(self.image.config),
+                    "kernel_config": str(self.image.config.resolve()),
                     "built_in": self.image.built_in(),
                     "visible_folders": [*required_folders(), *visible_folders],
                     "guest_folder": guest_folder,
@@ -126,6 +136,7 @@ class EmbeddedMachine:
         with signals_blocked():  # a suspended kernel without a handle would stay for ever
             self._kernel = KernelProcess(options)
             failed.callback(self._kernel.close)
+        refuse_unconfined(options.traps, self._kernel.missing)
         self._note = notes.write("embedded", self._kernel.pid)
         failed.callback(notes.remove, self._note)
         self.channel = Channel(self._send)
@@ -163,7 +174,7 @@ class EmbeddedMachine:
         return self._loop.next_event_ns
 
     def describe(self) -> MachineDescription:
-        return {
+        described: MachineDescription = {
             "machine": "embedded",
             "clock": self.clock,
             "kernel": self.image.name,
@@ -172,6 +183,9 @@ class EmbeddedMachine:
             "seed": self.seed,
             "architecture": platform.machine(),
         }
+        if missing := self._kernel.missing:
+            described["missing_confinement"] = missing
+        return described
 
     def run(self, until_ns: int, stop: Callable[[], bool]) -> None:
         self._conversation.run(until_ns, stop)
@@ -190,12 +204,6 @@ class EmbeddedMachine:
             "start it with run() or start(), or run your script inside: wanlab python SCRIPT",
         )
 
-    def move_interfaces(self, names: Iterable[str]) -> None:
-        raise RequirementError(
-            f"the embedded machine cannot use this computer's interfaces: {', '.join(names)}",
-            'use the native machine: --machine native (machine="native")',
-        )
-
     @property
     def computed_real_s(self) -> float:
         return self._loop.computed_real_s
@@ -207,7 +215,7 @@ class EmbeddedMachine:
         self._kernel.signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        self._kernel.signal(signal.SIGKILL)
+        self._kernel.kill()
 
     def close(self) -> None:
         """End the machine. What processes wrote to the working folder is kept."""
@@ -223,6 +231,8 @@ class EmbeddedMachine:
             self._closed = True
             self._conversation.close()
             self._kernel.close()
+            if self._kernel.lost_broker:
+                self._on_stall(LOST_BROKER)
             self._cpu.release()
             notes.remove(self._note)
 
@@ -336,10 +346,11 @@ def explain_end(status: int | None, console: str) -> MachineError:
             f"this computer lacks what the machine's kernel needs: {lacking[1]}",
             "sandboxes that emulate ptrace cannot run it; `wanlab doctor` checks this computer",
         )
-    if "check_ptrace : expected SIGSTOP" in console:  # start_up.c: PTRACE_TRACEME was refused
+    if "check_ptrace : expected SIG" in console:  # start_up.c: PTRACE_TRACEME was refused
         return MachineError(
             "this computer does not let the machine's kernel trace its own processes (ptrace)",
-            "`wanlab doctor` says which setting forbids it; Linux 7.3 runs without it, in seccomp mode",
+            "`wanlab doctor` says which setting forbids it; in other modes machines run without it: see "
+            "wanlab docs kernels",
         )
     if "Bus error - the host" in console:  # arch/um/kernel/trap.c, bus_handler()
         return MachineError(

@@ -15,8 +15,10 @@ import mmap
 import os
 import resource
 import socket
+import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from wanlab.errors import RequirementError
 from wanlab.units import format_size
@@ -31,7 +33,17 @@ MIN_MEMORY_BYTES = 100 << 20
 FREE_SHARE = 16
 """In addition, a sixteenth of the machine's memory has to be free: larger networks get and need more."""
 RAISE_MEMORY_LIMIT = "give the container, job or systemd unit more memory"
+PROCESS_BYTES = 400 << 10
+"""The memory of a machine for each process that it may have."""
 MEMORY_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp")
+
+
+def max_processes(memory_bytes: int) -> int:
+    """Return how many processes, threads included, a machine may have: about 5000 in 2 GiB.
+
+    Each of them is a process of the computer. Without a limit, a fork bomb reaches the computer's.
+    """
+    return memory_bytes // PROCESS_BYTES
 
 
 def min_memory_bytes(memory_bytes: int) -> int:
@@ -60,12 +72,12 @@ def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path
             reasons.append(f"{name}: {error.strerror or error}")
             continue
         if free_bytes[name] >= memory_bytes:
-            return Path(name)
+            return Path(name).absolute()  # the kernel starts in another folder
         reasons.append(f"{name}: only {format_size(free_bytes[name])} free")
     largest = max(free_bytes, key=free_bytes.__getitem__, default="")
     min_bytes = min_memory_bytes(memory_bytes)
     if largest and free_bytes[largest] >= min_bytes:
-        return Path(largest)
+        return Path(largest).absolute()
     raise RequirementError(
         f"no folder can hold {format_size(min_bytes)} of memory for the machine: "
         f"{'; '.join(reasons)}",
@@ -73,10 +85,15 @@ def choose_memory_folder(memory_bytes: int, working_folder: Path | None) -> Path
     )
 
 
+def memory_file(folder: Path | str) -> BinaryIO:
+    """Return a new, empty file without a name in a folder, for a kernel's memory."""
+    return cast(BinaryIO, tempfile.TemporaryFile(dir=folder, buffering=0))
+
+
 def _free_for_memory_bytes(folder: str) -> int:
     """Return the free space of a folder; OSError if it cannot hold a kernel's memory file."""
     file_system = os.statvfs(folder)
-    with tempfile.TemporaryFile(dir=folder) as file:
+    with memory_file(folder) as file:
         file.truncate(mmap.PAGESIZE)
         protection = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
         mmap.mmap(file.fileno(), mmap.PAGESIZE, mmap.MAP_SHARED, protection).close()
@@ -94,7 +111,8 @@ def check_memory_available(memory_bytes: int) -> None:
                 raise RequirementError(
                     f"the machine needs at least {min_bytes >> 20} MiB of memory, "
                     f"and {available_bytes >> 20} MiB are available",
-                    "end other programs, or ask for less (--memory, or memory= in Python)",
+                    "end other programs, or ask for less "
+                    "(memory= in Python; --memory of wanlab mn and python)",
                 )
 
 
@@ -106,18 +124,8 @@ def check_limits(memory_bytes: int) -> None:
             f"only {open_files} open files are allowed, and a machine needs {MIN_OPEN_FILES}",
             "raise the limit: ulimit -n 1024",
         )
-    for number, what, option, more_bytes in (
-        (resource.RLIMIT_AS, "address space", "-v", ADDRESS_SPACE_BYTES),
-        (resource.RLIMIT_FSIZE, "size of files", "-f", 0),
-    ):
-        limit_bytes, _ = resource.getrlimit(number)
-        needed_bytes = memory_bytes + more_bytes
-        if limit_bytes != resource.RLIM_INFINITY and limit_bytes < needed_bytes:
-            raise RequirementError(
-                f"the {what} is limited to {limit_bytes >> 20} MiB, "
-                f"and a machine needs {needed_bytes >> 20} MiB",
-                f"raise the limit: ulimit {option} unlimited",
-            )
+    if low := too_low_limit(memory_bytes):
+        raise low
     available_bytes = available_memory_bytes()
     min_bytes = min_memory_bytes(memory_bytes)
     if available_bytes is not None and available_bytes < min_bytes:
@@ -126,6 +134,39 @@ def check_limits(memory_bytes: int) -> None:
             f"and a machine needs at least {min_bytes >> 20} MiB",
             RAISE_MEMORY_LIMIT,
         )
+
+
+def too_low_limit(memory_bytes: int) -> RequirementError | None:
+    """Return the error about a limit of this process that is too low for a machine's memory file."""
+    for number, what, option, more_bytes in (
+        (resource.RLIMIT_AS, "address space", "-v", ADDRESS_SPACE_BYTES),
+        (resource.RLIMIT_FSIZE, "size of files", "-f", 0),
+    ):
+        limit_bytes, _ = resource.getrlimit(number)
+        needed_bytes = memory_bytes + more_bytes
+        if limit_bytes != resource.RLIM_INFINITY and limit_bytes < needed_bytes:
+            return RequirementError(
+                f"the {what} is limited to {limit_bytes >> 20} MiB, "
+                f"and a machine needs {needed_bytes >> 20} MiB",
+                f"raise the limit: ulimit {option} unlimited",
+            )
+    return None
+
+
+def warn_of_processor_limit() -> None:
+    """Say on standard error, once per process, that the computer will end what computes too long."""
+    global _has_warned
+    limit_s, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    if limit_s != resource.RLIM_INFINITY and not _has_warned:
+        _has_warned = True
+        print(
+            f"wanlab: the processor time of each process is limited to {limit_s} s, the machine's "
+            "too: it and its programs end without a reason then (raise the limit: ulimit -t unlimited)",
+            file=sys.stderr,
+        )
+
+
+_has_warned = False
 
 
 class ClaimedCpu:

@@ -5,6 +5,6 @@ machine's. Its network uses the kernel that the script runs on, with an agent of
 bridges are removed when the network ends; the machine keeps running.
 """
 
-from .machine import ABOUT_FILE, HereMachine, here_traits, is_inside, read_about
+from .machine import ABOUT_FILE, HereMachine, is_inside, read_about
 
-__all__ = ["ABOUT_FILE", "HereMachine", "here_traits", "is_inside", "read_about"]
+__all__ = ["ABOUT_FILE", "HereMachine", "is_inside", "read_about"]

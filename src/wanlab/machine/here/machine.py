@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from ..client import AgentClient
 from ..conversation import Conversation
 from ..guest_environment import ENVIRONMENT
 from ..loop import CHUNK_BYTES, Pipes, RealLoop
-from ..traits import MachineTraits
+from ..traits import HERE
 
 ABOUT_FILE = Path("/run/wanlab/machine.json")
 END_REAL_S = 30.0
@@ -49,7 +49,7 @@ class HereMachine:
         self.folder = working_folder
         self.environment = {**ENVIRONMENT, **os.environ}
         self._about = read_about()
-        self.traits = here_traits()
+        self.traits = HERE
         self.clock: Clock = self._about["clock"]
         self.seed: int | None = self._about["seed"]
         self._closed = False
@@ -124,14 +124,11 @@ class HereMachine:
             f"--net={paths['net']}",
             f"--mount={paths['mount']}",
             # Entering a mount namespace changes the current folder to its root.
-            *("/bin/sh", "-c", 'cd "$0" && exec "$@"', folder),
+            "/bin/sh",
+            "-c",
+            'cd "$0" && exec "$@"',
+            folder,
         ]
-
-    def move_interfaces(self, names: Iterable[str]) -> None:
-        raise RequirementError(
-            f"a program inside a machine cannot move in this computer's interfaces: {', '.join(names)}",
-            "start the network from outside, on the native machine: --machine native",
-        )
 
     @property
     def computed_real_s(self) -> float:
@@ -254,8 +251,3 @@ def read_about() -> MachineDescription:
             "run it with: wanlab python SCRIPT",
         ) from None
     return about
-
-
-def here_traits() -> MachineTraits:
-    """Return the traits of the machine that this program runs in."""
-    return MachineTraits(is_shared=True, has_own_kernel=read_about()["machine"] != "native")

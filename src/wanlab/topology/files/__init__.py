@@ -9,7 +9,9 @@ from types import ModuleType
 
 from wanlab.errors import Problem, TopologyError, WanlabError
 from wanlab.input_file import read_input
+from wanlab.shared_folder import file_error, write_output
 from wanlab.topology.file_names import program_by_name
+from wanlab.topology.large_inputs import reading_topology
 from wanlab.topology.model import Topology
 from wanlab.topology.references import seen_from
 
@@ -23,9 +25,16 @@ WRITTEN = {**TEXTS, ".pdf": "pdf"}
 def load(path: str | Path) -> Topology:
     """Return the topology in a file; raise TopologyError with all of its problems."""
     path = Path(path)
+    _format_of(path)  # before it is read
+    return load_content(read_input(path), path)
+
+
+@reading_topology()
+def load_content(data: bytes, path: Path) -> Topology:
+    """Return the topology in the content of a file, as `load` does."""
     form = _format_of(path)
     try:
-        text = read_input(path).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = Problem(f"byte {error.start}", "this is not UTF-8 text", "is it a topology?")
         raise TopologyError([problem], str(path)) from None
@@ -33,6 +42,7 @@ def load(path: str | Path) -> Topology:
     return topology
 
 
+@reading_topology()
 def loads(text: str, name: str) -> Topology:
     """Return the topology of a text; the ending of `name` determines the format."""
     topology: Topology = _format_of(Path(name)).load(text, name)
@@ -52,14 +62,19 @@ def encoded(topology: Topology, name: str, formats: Mapping[str, str] = WRITTEN)
     return content.encode() if isinstance(content, str) else content
 
 
+def file_content(topology: Topology, path: Path, formats: Mapping[str, str] = WRITTEN) -> bytes:
+    """Return what `save` writes to a file: files that the topology names are seen from there."""
+    return encoded(seen_from(topology, path.parent), str(path), formats)
+
+
 def save(topology: Topology, path: str | Path, formats: Mapping[str, str] = WRITTEN) -> None:
     """Write a topology to a file; the path's ending determines the format, one of `formats`."""
     path = Path(path)
-    content = encoded(seen_from(topology, path.parent), str(path), formats)
+    content = file_content(topology, path, formats)
     try:
-        path.write_bytes(content)
+        write_output(path, content)
     except OSError as error:
-        raise WanlabError(f"cannot write {path}: {error.strerror or error}") from None
+        raise file_error("write", path, error) from None
 
 
 def _format_of(path: Path, formats: Mapping[str, str] = FORMATS) -> ModuleType:

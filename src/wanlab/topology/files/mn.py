@@ -156,6 +156,8 @@ def _parse(text: str, problems: Problems, file: str) -> object:
     def refuse_constant(name: str) -> None:
         problems.add("", f"{name} is not a JSON number")
 
+    if not text.strip():
+        raise TopologyError([Problem("", "the file is empty", "save the drawing again")], file)
     try:
         return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
@@ -179,6 +181,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
     parsed_preferences = read_preferences(application)
     ours = file.mapping(OURS)
     name, kernel = ours.text("name") or "", ours.word("kernel") or ""
+    ipv6_base = ours.text("ipv6_base") or ""
     ours.refuse_rest()
     nodes: list[Node] = []
     links: list[Link] = []
@@ -198,6 +201,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         name=name,
         ip_base=ip_base,
         kernel=kernel,
+        ipv6_base=ipv6_base,
         nodes=tuple(nodes),
         links=tuple(links),
         extra=file.rest() | ({"application": preferences} if preferences else {}),
@@ -207,7 +211,9 @@ def _read_file(file: Fields, file_name: str) -> Topology:
 
 def _write_file(topology: Topology) -> Entry:
     preferences = {**APPLICATION, **plain.mapping_in(topology.extra, "application")}
-    ours = {key: value for key in ("name", "kernel") if (value := getattr(topology, key))}
+    ours = {
+        key: value for key in ("name", "kernel", "ipv6_base") if (value := getattr(topology, key))
+    }
     node_sections = _node_sections(preferences_of(preferences))
     sections: dict[str, list[Entry]] = {section: [] for section in node_sections}
     for node in topology.nodes:

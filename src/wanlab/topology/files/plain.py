@@ -1,7 +1,7 @@
 """Convert a topology to and from mappings, lists, texts and numbers: the data of the YAML format, and
 of the key "wanlab" in a `.mn` file.
 
-    {"name": ..., "ip_base": ..., "kernel": ..., "nodes": [...], "links": [...]}
+    {"name": ..., "ip_base": ..., "ipv6_base": ..., "kernel": ..., "nodes": [...], "links": [...]}
     a node   {"host": "h1", "ip": "10.0.0.1/8"}        its kind, then the model's own field names
              {"switch": "s1", "kind": "ovs", "netflow": {"target": "127.0.0.1:9996"}}
              {"router": "r1", "frr_file": "r1.conf"}    or "frr" with the text itself
@@ -34,8 +34,8 @@ from wanlab.topology.model import (
     Switch,
     Topology,
 )
-from wanlab.topology.nic import BY_RULE, nic_words, read_nic
-from wanlab.topology.words import CONDITION_WORDS, read_conditions, words_of
+from wanlab.topology.nic import Nic, nic_words, read_nic
+from wanlab.topology.words import CONDITION_WORDS, SYNONYMS, read_conditions, words_of
 from wanlab.units import format_rate, parse_rate
 
 Collector = TypeVar("Collector", NetFlow, SFlow)
@@ -45,6 +45,12 @@ NODE_KINDS: Mapping[str, type[Node]] = {
 }
 
 
+NODE_SYNONYMS = {
+    **dict.fromkeys(("gateway", "gw", "default_gateway", "defaultRoute"), "default_route"),
+    **dict.fromkeys(("address", "addresses", "ip_address"), "ip"),
+    **dict.fromkeys(("mac_address", "hwaddr"), "mac"),
+}
+"""Words of other programs for our fields, which an error suggests."""
 _WITH_UNITS = ("rate", "delay", "jitter", "speed", "limit", "at", "schedule_repeat")
 
 
@@ -57,6 +63,7 @@ def topology_to_plain(topology: Topology) -> dict[str, object]:
     return {
         **plain,
         "ip_base": topology.ip_base,
+        **({"ipv6_base": topology.ipv6_base} if topology.ipv6_base else {}),
         **({"kernel": topology.kernel} if topology.kernel else {}),
         "nodes": [node_to_plain(node) for node in topology.nodes],
         "links": [link_to_plain(link) for link in topology.links],
@@ -127,6 +134,7 @@ def read_topology(file: Fields) -> Topology:
         name=file.text("name") or "",
         ip_base=file.text("ip_base") or "10.0.0.0/8",
         kernel=file.word("kernel") or "",
+        ipv6_base=file.text("ipv6_base") or "",
         nodes=tuple(read_node(Fields(item, path, problems)) for path, item in file.items("nodes")),
         links=tuple(read_link(Fields(item, path, problems)) for path, item in file.items("links")),
         extra=_extra(file),
@@ -149,12 +157,12 @@ def read_node(item: Fields) -> Node:
         field.name: value
         for field in fields(kind)
         if field.name not in ("name", "extra")
-        and (value := _READERS[field.name](item, field.name)) not in (None, ())
+        and (value := NODE_READERS[field.name](item, field.name)) not in (None, ())
     }
-    if kind is Router and "frr_file" in item:
-        values["frr"] = item.text_of_file("frr_file")
+    if kind is Router and (text := item.text_of_file("frr_file")) is not None:
+        values["frr"] = text
     node = kind(name or "", **values, extra=_extra(item))
-    item.refuse_rest()
+    item.refuse_rest(NODE_SYNONYMS)
     return node
 
 
@@ -167,14 +175,14 @@ def read_link(item: Fields) -> Link:
     a = _read_port(item, "a_port", ends[0], _read_one_way(item, "a_to_b", both))
     b = _read_port(item, "b_port", ends[1], _read_one_way(item, "b_to_a", both))
     link = Link(a, b, extra=_extra(item))
-    item.refuse_rest()
+    item.refuse_rest(SYNONYMS)
     return link
 
 
 def _read_one_way(link: Fields, key: str, both: Conditions) -> Conditions:
     item = link.mapping(key)
     conditions = read_words(item, both)
-    item.refuse_rest()
+    item.refuse_rest(SYNONYMS)
     return conditions
 
 
@@ -210,21 +218,13 @@ def _absolute_name(word: str, value: object, folder: Path | None) -> object:
 
 def _read_port(link: Fields, key: str, node: str, conditions: Conditions) -> Port:
     item = link.mapping(key)
-    port = Port(
-        node,
-        number=item.integer("number"),
-        name=item.text("name"),
-        ip=item.text("ip"),
-        mac=item.text("mac"),
-        speed_bps=item.parsed("speed", lambda speed: parse_rate(str(speed))),
-        mtu=item.integer("mtu"),
-        vlan=item.integer("vlan"),
-        trunks=read_integers(item, "trunks"),
-        nic=item.parsed("nic", read_nic) or BY_RULE,
-        conditions=conditions,
-    )
-    item.refuse_rest()
-    return port
+    values: dict[str, Any] = {
+        field: value
+        for word, (field, read) in PORT_READERS.items()
+        if (value := read(item, word)) is not None
+    }
+    item.refuse_rest({**NODE_SYNONYMS, "bandwidth": "speed", "rate": "speed"})
+    return Port(node, **values, conditions=conditions)
 
 
 def _extra(item: Fields) -> dict[str, object]:
@@ -301,7 +301,15 @@ def _collector(
     return None
 
 
-_READERS: Mapping[str, Callable[[Fields, str], object]] = {
+def _read_speed(item: Fields, key: str) -> int | None:
+    return item.parsed(key, lambda speed: parse_rate(str(speed)))
+
+
+def _read_nic(item: Fields, key: str) -> Nic | None:
+    return item.parsed(key, read_nic)
+
+
+NODE_READERS: Mapping[str, Callable[[Fields, str], object]] = {
     **dict.fromkeys(("number", "port", "priority", "listen_port"), Fields.integer),
     **dict.fromkeys(("x", "y", "cpu"), Fields.number),
     **dict.fromkeys(("cores", "dpid"), Fields.word),
@@ -315,3 +323,16 @@ _READERS: Mapping[str, Callable[[Fields, str], object]] = {
     "private_directories": read_private_directories,
     "vlan_interfaces": read_vlan_interfaces,
 }
+
+PORT_READERS: Mapping[str, tuple[str, Callable[[Fields, str], object]]] = {
+    "number": ("number", Fields.integer),
+    "name": ("name", Fields.text),
+    "ip": ("ip", Fields.text),
+    "mac": ("mac", Fields.text),
+    "speed": ("speed_bps", _read_speed),
+    "mtu": ("mtu", Fields.integer),
+    "vlan": ("vlan", Fields.integer),
+    "trunks": ("trunks", read_integers),
+    "nic": ("nic", _read_nic),
+}
+"""The words of a port: the field of `Port`, and its reader."""

@@ -23,8 +23,9 @@ from wanlab.topology.check_nodes import is_name
 from wanlab.topology.file_names import CONTAINERLAB, YAML, is_archive, program_by_name
 from wanlab.topology.foreign.names import FittingNames
 from wanlab.topology.foreign.project_files import MAX_FILE_BYTES, ReadFile, text_below
+from wanlab.topology.large_inputs import reading_topology
 from wanlab.topology.layout import arranged
-from wanlab.topology.model import Host, Port, Topology
+from wanlab.topology.model import Host, Link, Port, Topology
 
 _PROJECT_FILE = "project.gns3"
 # Our own YAML has the nodes at the top, as a list.
@@ -50,14 +51,14 @@ def program_of(name: str, text: str = "") -> str:
 
 def import_file(path: Path) -> Imported:
     """Import the topology in a file. WanlabError if the file has none, or cannot be read."""
-    data = read_input(path)
+    folder = path.absolute().parent
+    return import_content(read_input(path), path, lambda name: text_below(folder, name))
+
+
+def import_content(data: bytes, path: Path, read_file: ReadFile) -> Imported:
+    """Import the topology in the content of a file; `read_file` reads those beside it."""
     if is_archive(path.name):
         return _import_archive(data, path)
-    folder = path.absolute().parent
-
-    def read_file(name: str) -> str | None:
-        return text_below(folder, name)
-
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -65,6 +66,7 @@ def import_file(path: Path) -> Imported:
     return import_text(text, str(path), read_file)
 
 
+@reading_topology()
 def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -> Imported:
     """Import the topology in a text. WanlabError if the text is not one of a known program."""
     program = program_of(name, text)
@@ -102,10 +104,15 @@ def _with_host_addresses(topology: Topology) -> Topology:
     )
 
     def without(port: Port) -> Port:
-        return replace(port, ip=None) if first.get(port.node) is port else port
+        has_moved = port.ip is not None and first.get(port.node) is port
+        return replace(port, ip=None) if has_moved else port
 
-    links = tuple(replace(link, a=without(link.a), b=without(link.b)) for link in topology.links)
+    links = tuple(_with_ports(link, without(link.a), without(link.b)) for link in topology.links)
     return replace(topology, nodes=nodes, links=links)
+
+
+def _with_ports(link: Link, a: Port, b: Port) -> Link:
+    return link if a is link.a and b is link.b else replace(link, a=a, b=b)
 
 
 def _with_port_names(topology: Topology) -> Topology:
@@ -123,7 +130,7 @@ def _with_port_names(topology: Topology) -> Topology:
         return replace(port, name=names.fit(f"{port.node[:9]}-eth{by_rule.number}"))
 
     links = tuple(
-        replace(link, a=named(link.a, by_rule.a), b=named(link.b, by_rule.b))
+        _with_ports(link, named(link.a, by_rule.a), named(link.b, by_rule.b))
         for link, by_rule in zip(topology.links, numbered, strict=True)
     )
     return replace(topology, links=links)

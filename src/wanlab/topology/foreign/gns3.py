@@ -14,19 +14,20 @@ Addresses are those stored in the project: of VPCS (`startup.vpc`) and of Docker
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import unescape
-from typing import Any
+
+import msgspec
 
 from wanlab.errors import Problem, WanlabError
+from wanlab.json_text import decode_json
 from wanlab.topology.check_nodes import MAX_NAME_LENGTH
-from wanlab.topology.foreign.ip_commands import prefix_length
+from wanlab.topology.foreign.ip_commands import MAX_DIGITS, prefix_length
 from wanlab.topology.foreign.names import FittingNames
-from wanlab.topology.foreign.project_files import ReadFile
+from wanlab.topology.foreign.project_files import ReadFile, refuse_too_many
 from wanlab.topology.model import Conditions, Host, Link, Node, Port, Router, Switch, Topology
 from wanlab.topology.words import read_conditions
 
@@ -38,14 +39,79 @@ FILTERS = ("delay", "packet_loss", "corrupt")
 TILE = 60
 """The approximate size of a symbol. (Positions in a project are those of upper left corners.)"""
 DEFAULT_VLAN = 1
+MAX_TRUNK_VLANS = 500_000
 _ROUTER_SYMBOL = re.compile(
     r"router|firewall|fortinet|asa|pfsense|vyos|mikrotik|csr|juniper|gateway"
 )
 _SWITCH_SYMBOL = re.compile(r"switch")
 _ATTRIBUTE = r'\b{}="([^"]*)"'
-_TEXT = re.compile(r"<text\b[^>]*>(.*?)</text>", re.DOTALL)
 
-Data = Mapping[str, Any]
+
+class _PortMapping(msgspec.Struct):
+    """A port of a switch."""
+
+    port_number: int = 0
+    type: str | None = None
+    vlan: int | None = None
+
+
+class _Properties(msgspec.Struct):
+    ports_mapping: list[_PortMapping] | None = None
+    startup_script: str | None = None
+    start_command: object = None
+    environment: object = None
+    extra_hosts: object = None
+    extra_volumes: object = None
+
+
+class _ProjectNode(msgspec.Struct):
+    node_id: str
+    node_type: str
+    name: str = "node"
+    symbol: str | None = None
+    x: float = 0.0
+    y: float = 0.0
+    properties: _Properties | None = None
+
+
+class _LinkEnd(msgspec.Struct):
+    node_id: str
+    adapter_number: int = 0
+    port_number: int = 0
+
+
+class _ProjectLink(msgspec.Struct):
+    nodes: list[_LinkEnd]
+    filters: dict[str, list[float | str]] | None = None
+    suspend: bool | None = None
+
+
+class _Drawing(msgspec.Struct):
+    svg: str | None = None
+    x: float = 0.0
+    y: float = 0.0
+
+
+class _ProjectTopology(msgspec.Struct):
+    nodes: list[_ProjectNode] | None = None
+    links: list[_ProjectLink] | None = None
+    drawings: list[_Drawing] | None = None
+
+
+class _Project(msgspec.Struct):
+    topology: _ProjectTopology
+    name: str | None = None
+
+
+class _Revision(msgspec.Struct):
+    """What tells a project from other files, and from the projects of GNS3 1."""
+
+    topology: dict[str, object]
+    revision: int = 0
+
+
+_REVISION = msgspec.json.Decoder(_Revision)
+_PROJECT = msgspec.json.Decoder(_Project)
 
 
 @dataclass
@@ -53,30 +119,35 @@ class _Node:
     name: str
     kind: str
     node: Node
-    properties: Data
+    properties: _Properties
     addresses: dict[int, str] = field(default_factory=dict)
     """The address of each adapter."""
+
+    @cached_property
+    def port_mappings(self) -> dict[int, _PortMapping]:
+        """The ports of a switch, by number; the first of equal numbers counts."""
+        mappings = self.properties.ports_mapping or ()
+        return {mapping.port_number: mapping for mapping in reversed(mappings)}
 
 
 def read(text: str, name: str, read_file: ReadFile) -> tuple[Topology, list[Problem]]:
     """Return the topology, and notes about everything that was not imported."""
     try:
-        data = json.loads(text)
-    except ValueError as error:
+        revision = decode_json(text, _REVISION).revision
+    except WanlabError as error:
         raise WanlabError(f"{name} is not a project of GNS3: {error}") from None
-    topology = data.get("topology") if isinstance(data, Mapping) else None
-    if not isinstance(topology, Mapping):
-        raise WanlabError(f"{name} is not a project of GNS3", 'it lacks "topology"')
-    revision = data.get("revision")
-    if not isinstance(revision, int) or revision < MIN_REVISION:
+    if revision < MIN_REVISION:
         raise WanlabError(f"{name} is a project of GNS3 1", "open it in GNS3 2 and save it")
-    return _Reader(topology, str(data.get("name") or ""), read_file).read()
+    project = decode_json(text, _PROJECT, name)
+    refuse_too_many(name, len(project.topology.nodes or ()), len(project.topology.links or ()))
+    return _Reader(project, name, read_file).read()
 
 
 class _Reader:
-    def __init__(self, topology: Data, name: str, read_file: ReadFile) -> None:
-        self._topology = topology
-        self._name = name
+    def __init__(self, project: _Project, file: str, read_file: ReadFile) -> None:
+        self._file = file
+        self._topology = project.topology
+        self._name = project.name or ""
         self._read_file = read_file
         self._notes: list[Problem] = []
         self._nodes: dict[str, _Node] = {}
@@ -84,20 +155,24 @@ class _Reader:
         self._names = FittingNames()
         self._links: list[Link] = []
         self._trunks: set[int] = set()
+        self._trunks_without: dict[int, tuple[int, ...]] = {}
+        """The VLANs of a trunk, by its own VLAN."""
+        self._left_trunks = MAX_TRUNK_VLANS
 
     def _note(self, place: str, what: str, hint: str = "") -> None:
         self._notes.append(Problem(place, what, hint))
 
     def read(self) -> tuple[Topology, list[Problem]]:
-        for each in _items(self._topology, "nodes"):
-            self._add_node(each)
+        for node in self._topology.nodes or ():
+            self._add_node(node)
         self._trunks = self._vlans()
-        for each in _items(self._topology, "links"):
-            self._add_link(each)
-        for node in self._nodes.values():
-            unused = [adapter for adapter in node.addresses if not self._is_linked(node, adapter)]
-            for adapter in unused:
-                self._note(node.name, f"the address {node.addresses[adapter]} has no link")
+        for link in self._topology.links or ():
+            self._add_link(link)
+        linked = {(port.node, port.ip) for link in self._links for port in link.ports}
+        for made in self._nodes.values():
+            for address in made.addresses.values():
+                if (made.node.name, address) not in linked:
+                    self._note(made.name, f"the address {address} has no link")
         labels, frames = self._drawings()
         extra: dict[str, object] = {"labels": labels} if labels else {}
         extra |= {"frames": frames} if frames else {}
@@ -111,18 +186,16 @@ class _Reader:
 
     # -- nodes ------------------------------------------------------------------------------------
 
-    def _add_node(self, each: Data) -> None:
-        name, kind = str(each.get("name") or "node"), str(each.get("node_type") or "")
-        id_ = str(each.get("node_id"))
+    def _add_node(self, each: _ProjectNode) -> None:
+        name, kind, id_ = each.name or "node", each.node_type, each.node_id
         if id_ in self._nodes or id_ in self._left_out:
             id_ = f"{id_} {name}"
-        made = self._made(name, kind, str(each.get("symbol") or "").lower(), each)
+        made = self._made(name, kind, each)
         if made is None:
             self._left_out[id_] = name
             self._note(name, f"a node of type {kind} is left out", _WHY_NOT.get(kind, ""))
             return
-        properties = each.get("properties")
-        node = _Node(name, kind, made, properties if isinstance(properties, Mapping) else {})
+        node = _Node(name, kind, made, each.properties or _Properties())
         self._nodes[id_] = node
         if made.name != name:
             hint = f"Linux allows {MAX_NAME_LENGTH} characters without spaces"
@@ -133,8 +206,9 @@ class _Reader:
             self._read_interfaces(node, id_)
         self._note_properties(node)
 
-    def _made(self, name: str, kind: str, symbol: str, each: Data) -> Node | None:
-        x, y = _number(each.get("x")) + TILE / 2, _number(each.get("y")) + TILE / 2
+    def _made(self, name: str, kind: str, each: _ProjectNode) -> Node | None:
+        symbol = (each.symbol or "").lower()
+        x, y = each.x + TILE / 2, each.y + TILE / 2
         if kind not in GUESTS | ROUTERS and kind not in ("ethernet_switch", "ethernet_hub"):
             return None
         fitting = self._names.fit(name)
@@ -161,7 +235,7 @@ class _Reader:
             ignored = [
                 key
                 for key in ("start_command", "environment", "extra_hosts", "extra_volumes")
-                if node.properties.get(key)
+                if getattr(node.properties, key)
             ]
             if ignored:
                 self._note(node.name, f"not imported: {', '.join(ignored)}")
@@ -169,7 +243,7 @@ class _Reader:
     def _read_vpcs(self, node: _Node, id_: str) -> None:
         """Import the stored address of a VPCS: `ip ADDRESS[/BITS] [GATEWAY] [BITS]`."""
         text = self._read_file(f"project-files/vpcs/{id_}/startup.vpc")
-        text = text or str(node.properties.get("startup_script") or "")
+        text = text or node.properties.startup_script or ""
         for line in text.splitlines():
             match line.split():
                 case ["ip", address, *rest] if address[:1].isdigit() and ":" not in address:
@@ -205,7 +279,7 @@ class _Reader:
                 self._end_interface(node, adapter, options)
                 options = {}
                 if len(words) > 1:
-                    adapter = int(re.sub(r"\D", "", words[1]) or 0)
+                    adapter = int(re.sub(r"[^0-9]", "", words[1])[:MAX_DIGITS] or 0)
                 if words[3:4] == ["dhcp"]:
                     self._note(node.name, f"{words[1]} asks DHCP for its address", "give it one")
             elif len(words) > 1 and words[0] not in ("auto", "allow-hotplug"):
@@ -230,23 +304,15 @@ class _Reader:
     def _vlans(self) -> set[int]:
         """Return the VLANs of all access ports; empty if they are one network."""
         vlans = {
-            int(_number(port.get("vlan")))
+            port.vlan or 0
             for node in self._nodes.values()
-            for port in _items(node.properties, "ports_mapping")
-            if node.kind == "ethernet_switch" and port.get("type") == "access"
+            for port in node.properties.ports_mapping or ()
+            if node.kind == "ethernet_switch" and port.type == "access"
         }
         return vlans if vlans - {DEFAULT_VLAN} else set()
 
-    def _is_linked(self, node: _Node, adapter: int) -> bool:
-        return any(
-            port.node == node.node.name and port.ip == node.addresses[adapter]
-            for link in self._links
-            for port in link.ports
-        )
-
-    def _add_link(self, each: Data) -> None:
-        ends = list(_items(each, "nodes"))
-        ids = [str(end.get("node_id")) for end in ends]
+    def _add_link(self, each: _ProjectLink) -> None:
+        ids = [end.node_id for end in each.nodes]
         names = [
             self._nodes[id_].name if id_ in self._nodes else self._left_out.get(id_, "?")
             for id_ in ids
@@ -256,39 +322,45 @@ class _Reader:
             self._note(place, "this link is left out", "it does not join two nodes")
             return
         conditions = self._conditions(place, each)
-        if each.get("suspend"):
+        if each.suspend:
             self._note(place, "the link is suspended in GNS3 but up here")
         ports = [
             self._port(self._nodes[id_], end, conditions)
-            for id_, end in zip(ids, ends, strict=True)
+            for id_, end in zip(ids, each.nodes, strict=True)
         ]
         self._links.append(Link(ports[0], ports[1]))
 
-    def _port(self, node: _Node, end: Data, conditions: Conditions) -> Port:
-        adapter, number = (
-            int(_number(end.get("adapter_number"))),
-            int(_number(end.get("port_number"))),
-        )
+    def _port(self, node: _Node, end: _LinkEnd, conditions: Conditions) -> Port:
         port = Port(node.node.name, conditions=conditions)
         if not isinstance(node.node, Switch):
-            return replace(port, ip=node.addresses.get(adapter))
-        for mapped in _items(node.properties, "ports_mapping"):
-            if mapped.get("port_number") == number and self._trunks:
-                vlan, kind = int(_number(mapped.get("vlan")) or DEFAULT_VLAN), mapped.get("type")
-                if kind == "dot1q":
-                    trunks = tuple(sorted(self._trunks - {vlan}))
-                    return replace(port, vlan=vlan, trunks=trunks)
-                if kind == "qinq":
-                    self._note(f"{node.name} port {number}", "QinQ is not imported")
-                return replace(port, vlan=vlan)
-        return port
+            return replace(port, ip=node.addresses.get(end.adapter_number))
+        mapped = node.port_mappings.get(end.port_number)
+        if mapped is None or not self._trunks:
+            return port
+        vlan = mapped.vlan or DEFAULT_VLAN
+        if mapped.type == "dot1q":
+            return replace(port, vlan=vlan, trunks=self._trunks_of(vlan))
+        if mapped.type == "qinq":
+            self._note(f"{node.name} port {end.port_number}", "QinQ is not imported")
+        return replace(port, vlan=vlan)
 
-    def _conditions(self, place: str, each: Data) -> Conditions:
-        filters = each.get("filters")
-        filters = filters if isinstance(filters, Mapping) else {}
+    def _trunks_of(self, vlan: int) -> tuple[int, ...]:
+        """Return the VLANs of a trunk: all but its own."""
+        if vlan not in self._trunks_without:
+            self._trunks_without[vlan] = tuple(sorted(self._trunks - {vlan}))
+        trunks = self._trunks_without[vlan]
+        self._left_trunks -= len(trunks)
+        if self._left_trunks < 0:
+            raise WanlabError(
+                f"the trunk ports of {self._file} carry more than {MAX_TRUNK_VLANS} VLANs altogether",
+                "import a part of the project",
+            )
+        return trunks
+
+    def _conditions(self, place: str, each: _ProjectLink) -> Conditions:
         words: dict[str, object] = {}
-        for kind, value in filters.items():
-            values = [_number(part) for part in value] if isinstance(value, list) else []
+        for kind, value in (each.filters or {}).items():
+            values = [_number(part) for part in value]
             if kind == "delay" and values:
                 words["delay"] = f"{values[0]:g}ms"
                 if len(values) > 1 and values[1]:
@@ -308,12 +380,10 @@ class _Reader:
         labels: list[dict[str, object]] = []
         frames: list[dict[str, object]] = []
         others = 0
-        for each in _items(self._topology, "drawings"):
-            svg = str(each.get("svg") or "")
-            x, y = _number(each.get("x")), _number(each.get("y"))
+        for each in self._topology.drawings or ():
+            svg, x, y = each.svg or "", each.x, each.y
             width, height = (_number(_attribute(svg, word)) for word in ("width", "height"))
-            if text := _TEXT.search(svg):
-                words = unescape(text[1]).strip()
+            if words := _text(svg):
                 labels.append({"text": words, "x": x + width / 2, "y": y + height / 2})
             elif ("<rect" in svg or "<ellipse" in svg) and width and height:
                 frames.append({"text": "", "x": x, "y": y, "width": width, "height": height})
@@ -330,10 +400,11 @@ _WHY_NOT = {
 }
 
 
-def _items(data: Data, key: str) -> Iterator[Data]:
-    values = data.get(key)
-    if isinstance(values, list):
-        yield from (each for each in values if isinstance(each, Mapping))
+def _text(svg: str) -> str:
+    """Return the first text of a drawing. (A regular expression would take quadratic time.)"""
+    start = svg.find(">", svg.find("<text")) + 1
+    end = svg.find("</text>", start)
+    return unescape(svg[start:end]).strip() if "<text" in svg and end > 0 else ""
 
 
 def _attribute(svg: str, word: str) -> str:

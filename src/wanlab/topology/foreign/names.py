@@ -14,16 +14,17 @@ class FittingNames:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+        """The number that is tried next, of each name that is taken."""
 
     def fit(self, name: str) -> str:
         """Return the name itself if possible, or else a similar one."""
         fitting = name if is_name(name) and name not in RESERVED_NAMES else fitted(name)
-        number = 2
         candidate = fitting
         while candidate in self._taken:
+            number = self._next[fitting] = self._next.get(fitting, 1) + 1
             suffix = f"_{number}"
             candidate = fitting[: MAX_NAME_LENGTH - len(suffix)] + suffix
-            number += 1
         self._taken.add(candidate)
         return candidate
 

@@ -9,9 +9,19 @@ from wanlab.errors import WanlabError
 from wanlab.input_file import read_input
 
 MAX_FILE_BYTES = 1 << 20
+MAX_ELEMENTS = 20_000
+"""The largest number of nodes, and of links, that is imported."""
 
 ReadFile = Callable[[str], str | None]
 """Return the text of a file beside the topology; None if it is not there or outside that folder."""
+
+
+def refuse_too_many(file: str, nodes: int, links: int) -> None:
+    """Raise WanlabError for a topology that no machine could carry."""
+    if max(nodes, links) > MAX_ELEMENTS:
+        raise WanlabError(
+            f"{file} has {nodes} nodes and {links} links", f"at most {MAX_ELEMENTS} can be imported"
+        )
 
 
 def text_below(folder: Path, name: str) -> str | None:

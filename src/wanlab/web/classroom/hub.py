@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
 import hmac
 import multiprocessing
 import os
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import msgspec
 
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.input_file import read_input
+from wanlab.json_text import decode_json
 from wanlab.labs import catalog
+from wanlab.machine.embedded import find_image
 
 from ..auth import ServerAddress
 from ..folder import write_atomically
 from ..running_tasks import RunningTasks
 from .front import ServeConnection
+from .grading import ClassGrading
+from .kept_hand_ins import hand_ins_in, keep, size_of
 from .messages import Status
+from .process_limits import process_limits
 from .roster import Participant, Roster, cookie_of
 from .sandbox import (
-    MEMORY,
     StudentSandbox,
     check_readable,
     check_separation,
@@ -41,9 +43,6 @@ STATE = "students.json"
 PRELOADED = ("__main__", "wanlab.web.classroom.student_server")
 MORE_FILE_BYTES = 256 << 20
 """A file with the memory of a network is that much larger than the memory."""
-MAX_HAND_INS = 100
-"""Hand-ins kept of a student in a unit; the oldest are removed."""
-TIME = "%Y%m%d-%H%M%S"
 RUNNING = ("starting", "running", "stopping")
 
 
@@ -52,6 +51,9 @@ class SavedStudent(msgspec.Struct):
 
     seen_s: float | None = None
     status: Status = Status()
+
+
+SAVED_STUDENTS = msgspec.json.Decoder(dict[str, SavedStudent])
 
 
 @dataclass
@@ -63,6 +65,8 @@ class Seat:
     status: Status = field(default_factory=Status)
     seen_s: float | None = None
     process: StudentProcess | None = None
+    kept_bytes: int = 0
+    """The size of the student's hand-ins, as the student's process knows it."""
 
     @property
     def is_online(self) -> bool:
@@ -75,33 +79,34 @@ class Seat:
         return self.process is not None and self.status.phase in RUNNING
 
 
-@dataclass(frozen=True)
-class HandInFile:
-    """A file that was handed in."""
-
-    unit: str
-    path: Path
-    at_s: float
-
-
 class Hub:
     """Starts a process for each student who connects. In all, `networks` may run at once."""
 
     def __init__(
-        self, roster: Roster, address: ServerAddress, *, networks: int | None, nice: int
+        self,
+        roster: Roster,
+        address: ServerAddress,
+        temporary: Path,
+        *,
+        networks: int | None,
+        nice: int,
     ) -> None:
+        """`temporary` is an empty folder in memory, for the temporary files of all students."""
+        self._kernel = find_image().folder.absolute()
         self._readable = readable_folders()
+        self._max_processes = process_limits(roster.participants)
         check_separation(roster.folder, self._readable)
         needed = needed_folders()
         for it in roster.participants:
             if it.user:
                 check_readable(it.user, needed)
         self.roster = roster
+        self.grading = ClassGrading(roster)
         self.address = address
         self.networks = networks
         self._nice = nice
-        self._temporary = _temporary_folder(roster.folder)
-        self._context = multiprocessing.get_context("forkserver")
+        self._temporary = temporary
+        self._context = forkserver_context()
         self._context.set_forkserver_preload(list(PRELOADED))
         self._ending = RunningTasks()
         self._state = roster.folder / ".wanlab" / STATE
@@ -120,13 +125,7 @@ class Hub:
 
     def prepare(self) -> None:
         """Load the modules that all students' processes share, which takes a few seconds."""
-        shutil.rmtree(self._temporary, ignore_errors=True)  # left by a server that was killed
-        try:
-            self._temporary.mkdir(mode=0o711)
-        except OSError as error:
-            raise WanlabError(
-                f"cannot make {self._temporary}: {error.strerror}", "remove it, if it exists"
-            ) from None
+        self._temporary.chmod(0o711)  # a student's process may run as another user
         first = self._context.Process(target=os.getpid, daemon=True)
         first.start()
         first.join()
@@ -145,19 +144,23 @@ class Hub:
 
     def _start(self, seat: Seat) -> StudentProcess:
         who, limits = seat.participant, seat.participant.limits
+        seat.kept_bytes = size_of(hand_ins_in(who.hand_ins))
         settings = StudentSettings(
             name=who.name,
             seed=who.seed,
             memory_bytes=limits.memory_bytes,
             disk_bytes=limits.disk_bytes,
+            kept_bytes=seat.kept_bytes,
             cookie=who.cookie,
             address=self.address,
             sandbox=StudentSandbox(
                 folder=who.folder,
+                kernel=self._kernel,
                 temporary=self._temporary / str(seat.number),
                 readable=self._readable,
                 nice=self._nice,
                 max_file_bytes=max(limits.memory_bytes, limits.disk_bytes) + MORE_FILE_BYTES,
+                max_processes=self._max_processes[who.user],
                 user=who.user,
             ),
         )
@@ -204,28 +207,33 @@ class Hub:
 
     # -- hand-ins ---------------------------------------------------------------------------------
 
-    def _keep(self, seat: Seat, unit: str, packed: bytes) -> None:
-        """Write a student's hand-in under a name that the hub chooses."""
+    def _keep(self, seat: Seat, unit: str, packed: bytes) -> int:
+        """Keep a student's hand-in; return the bytes of all that are kept. WanlabError if it is not."""
+        who = seat.participant
         if unit not in catalog.names():
-            return
-        folder = seat.participant.hand_ins
-        old = [it for it in hand_ins_in(folder) if it.unit == unit]
-        stamp = time.strftime(TIME)
-        path = folder / f"{unit}-seed{seat.participant.seed}-{stamp}.zip"
-        write_atomically(path, packed)
-        for it in old[: max(0, len(old) + 1 - MAX_HAND_INS)]:
-            with contextlib.suppress(OSError):
-                it.path.unlink()
+            raise WanlabError(f"there is no unit {unit}")
+        # What the student's process reports includes the hand-ins that it knows of.
+        folder_bytes = max(0, seat.status.disk_bytes - seat.kept_bytes)
+        keep(
+            who.hand_ins,
+            unit,
+            who.seed,
+            packed,
+            folder_bytes=folder_bytes,
+            limit_bytes=who.limits.disk_bytes,
+        )
+        seat.kept_bytes = size_of(hand_ins_in(who.hand_ins))
+        return seat.kept_bytes
 
     # -- the end ----------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """End all processes and their networks."""
+        await self.grading.close()
         processes = [seat.process for seat in self.seats.values() if seat.process is not None]
         await asyncio.gather(*(process.close() for process in processes))
         await self._ending.wait()
         self.save()
-        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def save(self) -> None:
         """Save what the teacher's page shows about students who are offline."""
@@ -237,23 +245,14 @@ class Hub:
         write_atomically(self._state, msgspec.json.encode(saved))
 
 
-def hand_ins_in(folder: Path) -> list[HandInFile]:
-    """Return a student's hand-ins, the oldest first."""
-    return sorted(_hand_ins(folder), key=lambda it: it.at_s)
+def forkserver_context() -> ForkServerContext:
+    """Return the context of students' processes.
 
-
-def _hand_ins(folder: Path) -> Iterator[HandInFile]:
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            if entry.name.endswith((".zip", ".sh", ".yaml")) and not entry.name.startswith("."):
-                unit = entry.name.partition("-")[0].partition(".")[0]
-                yield HandInFile(unit, Path(entry.path), entry.stat().st_mtime)
-
-
-def _temporary_folder(class_folder: Path) -> Path:
-    """Return the folder in memory for the class; the next server of this class uses the same one."""
-    digest = hashlib.sha256(os.fsencode(class_folder)).hexdigest()[:12]
-    return MEMORY / f"wanlab-class-{os.getuid()}-{digest}"
+    multiprocessing starts Python with a text, so it would find modules in the current folder first, in
+    which a program of a network may have left some. Every Python that we start is affected.
+    """
+    os.environ["PYTHONSAFEPATH"] = "1"
+    return multiprocessing.get_context("forkserver")
 
 
 def _digest(cookie: str) -> bytes:
@@ -263,8 +262,8 @@ def _digest(cookie: str) -> bytes:
 
 def _read_state(path: Path) -> dict[str, SavedStudent]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, SavedStudent])
-    except (OSError, msgspec.MsgspecError):
+        return decode_json(read_input(path), SAVED_STUDENTS)
+    except WanlabError:
         return {}
 
 

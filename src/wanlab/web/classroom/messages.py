@@ -41,9 +41,13 @@ class Admitted(ToStudent, frozen=True):
 
 
 class Kept(ToStudent, frozen=True):
-    """The answer to HandedIn: the hand-in is kept unless there is a reason why not."""
+    """The answer to HandedIn: the hand-in is kept unless there is a reason why not.
+
+    kept_bytes   the size of all hand-ins that are kept
+    """
 
     reason: str = ""
+    kept_bytes: int = 0
 
 
 class UnitState(msgspec.Struct, frozen=True):
@@ -65,6 +69,8 @@ class Status(ToHub, frozen=True):
 
     phase       of the network: stopped, starting, running, stopping or failed
     open_unit   the name of the unit that is open, or ""
+    hand_raised_s   since when the student asks for help, in seconds since the epoch
+    idle_since_s    since when no step of the open unit has been done, unless all are done
     """
 
     browsers: int = 0
@@ -74,6 +80,8 @@ class Status(ToHub, frozen=True):
     units: tuple[UnitState, ...] = ()
     disk_bytes: int = 0
     is_full: bool = False
+    hand_raised_s: float | None = None
+    idle_since_s: float | None = None
 
 
 class Ask(ToHub, frozen=True):

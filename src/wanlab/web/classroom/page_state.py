@@ -41,6 +41,10 @@ class StudentRow(msgspec.Struct, frozen=True):
     grades: tuple[GradeRow, ...]
     disk_bytes: int
     disk_limit_bytes: int
+    hand_raised_s: float | None = None
+    """Since when the student asks for help, in seconds since the epoch."""
+    idle_since_s: float | None = None
+    """Since when the student has done no step of the open unit."""
 
 
 class ClassState(msgspec.Struct, frozen=True):
@@ -51,6 +55,10 @@ class ClassState(msgspec.Struct, frozen=True):
     networks: int | None
     graded_s: float | None
     students: tuple[StudentRow, ...]
+    grading: str = ""
+    """The progress of the grading that is in progress; "" if none is."""
+    grading_result: str = ""
+    """How the last grading has ended, if the teacher has started one here."""
 
 
 PAGE_STATE = (UnitState, GradeRow, HandInRow, StudentRow, ClassState)

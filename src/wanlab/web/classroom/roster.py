@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wanlab.errors import InputError, Problem, WanlabError, reason_of
-from wanlab.labs.submissions import NAME_COLUMNS, SEED, Student, read_students
+from wanlab.errors import InputError, Problem, WanlabError
+from wanlab.labs.students import SEED, Student, read_students, read_table, students_of
+from wanlab.shared_folder import SharedFolder
 from wanlab.units import parse_size
 
 from ..auth import new_token
@@ -83,17 +84,17 @@ def read_roster(folder: Path, limits: Limits) -> Roster:
     `limits` hold where the list has no columns for them. InputError names all rows that are wrong.
     """
     folder = folder.resolve()
-    students = _students_with_seeds(folder)
+    students = students_with_seeds(folder)
     problems = [problem for student in students for problem in _problems(student)]
     if problems:
         raise InputError(problems, str(folder / STUDENTS))
     tokens = _read_tokens(folder / TOKENS)
-    participants = []
+    participants, shared = [], SharedFolder(folder)
     for student in students:
         own, hand_ins = folder / FOLDERS / student.name, folder / HAND_INS / student.name
-        for path in (own, hand_ins):
-            path.mkdir(parents=True, exist_ok=True)
-            path.chmod(0o700)
+        for name in (f"{FOLDERS}/{student.name}", f"{HAND_INS}/{student.name}"):
+            shared.subfolder(name).make()
+            shared.set_status(name, 0o700)
         participants.append(
             Participant(
                 student.name,
@@ -117,7 +118,7 @@ def write_links(roster: Roster, url: str) -> Path:
     for it in roster.participants:
         rows.writerow(["student", it.name, it.token, link(url, it.token)])
     path = roster.folder / TOKENS
-    _write_private(path, table.getvalue())
+    SharedFolder(roster.folder).write(TOKENS, table.getvalue().encode(), 0o600)
     return path
 
 
@@ -126,7 +127,7 @@ def link(url: str, token: str) -> str:
     return f"{url}/?token={token}"
 
 
-def _students_with_seeds(folder: Path) -> list[Student]:
+def students_with_seeds(folder: Path) -> list[Student]:
     """Return the students; those without a seed in the list are given one, once."""
     path = folder / STUDENTS
     if not path.is_file():
@@ -134,27 +135,15 @@ def _students_with_seeds(folder: Path) -> list[Student]:
             f"there is no file {path}",
             "write a row for each student into it; its first line is: student",
         )
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), list(reader.fieldnames or ())
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise WanlabError(f"cannot read {path}: {reason_of(error)}") from None
-    if SEED in columns:
-        return read_students(path)
-    name_column = next((name for name in NAME_COLUMNS if name in columns), None)
-    if name_column is None:
-        raise WanlabError(
-            f"{path} lacks a column: it has {', '.join(columns) or 'none'}",
-            "its first line must name the column student",
-        )
+    listed = read_table(path)
+    if SEED in listed.columns:
+        return students_of(listed)
     drawn = _drawn_seeds(folder / SEEDS)
     table = io.StringIO()
-    writer = csv.DictWriter(table, [*columns, SEED], lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(table, [*listed.columns, SEED], lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        if name := (row[name_column] or "").strip():
-            writer.writerow({**row, SEED: drawn.get(name) or secrets.randbelow(MAX_SEED) + 1})
+    for _, name, row in listed.names():
+        writer.writerow({**row, SEED: drawn.get(name) or secrets.randbelow(MAX_SEED) + 1})
     write_atomically(folder / SEEDS, table.getvalue().encode())
     return read_students(folder / SEEDS)
 
@@ -211,13 +200,3 @@ def _limits_of(student: Student, limits: Limits) -> Limits:
         parse_size(memory) if memory else limits.memory_bytes,
         parse_size(disk) if disk else limits.disk_bytes,
     )
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write a file that no other user can read, not even while it is being written."""
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        file.write(text)
-    part.replace(path)

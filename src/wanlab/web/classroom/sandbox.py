@@ -12,7 +12,6 @@ import ctypes
 import os
 import pwd
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -20,48 +19,76 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import RequirementError
-from wanlab.machine.embedded import confine_files, find_image, kernels_folder, landlock_version
+from wanlab.machine.embedded import (
+    IMAGE_VARIABLE,
+    TRAPS_VARIABLE,
+    confine_files,
+    find_image,
+    kernels_folder,
+    landlock_version,
+)
+from wanlab.parent_death import end_with_parent
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/sys"),
-    *("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"),
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/proc",
+    "/sys",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
 )
 MEMORY = Path("/dev/shm")
 OUT_OF_MEMORY_SCORE = "500"
-PR_SET_PDEATHSIG = 1
 CAPABILITY_VERSION = 0x20080522
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
 class StudentSandbox:
-    """The files that a process may use; `temporary` is a folder for this process only."""
+    """The files that a process may use; `temporary` is a folder for this process only.
+
+    `kernel` is the folder of the kernel that its networks boot: in a checkout, choosing one asks the
+    recipe, which the process cannot run.
+    """
 
     folder: Path
+    kernel: Path
     temporary: Path
     readable: tuple[Path, ...]
     nice: int
     max_file_bytes: int
+    max_processes: int
+    """The limit of the account, threads included; root has none."""
     user: str = ""
 
     def enter(self) -> None:
         """Restrict this process for good. It must have only one thread."""
         os.setsid()  # unaffected by the terminal's Ctrl-C; a separate scheduling group (autogroup)
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        end_with_parent(os.getppid())
         os.umask(0o077)
         os.nice(self.nice)
         Path("/proc/self/oom_score_adj").write_text(OUT_OF_MEMORY_SCORE, encoding="ascii")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        if hard == resource.RLIM_INFINITY or hard > self.max_file_bytes:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (self.max_file_bytes, self.max_file_bytes))
+        _lower_limit(resource.RLIMIT_FSIZE, self.max_file_bytes)
+        _lower_limit(resource.RLIMIT_NPROC, self.max_processes)
         if self.user:
             _become(self.user, [self.folder, self.temporary])
         os.environ |= {
             "TMPDIR": str(self.temporary),
             "MPLCONFIGDIR": str(self.temporary),
             "WANLAB_ANSWERS": "no",
+            IMAGE_VARIABLE: str(self.kernel),
+            TRAPS_VARIABLE: "ptrace",
         }
         os.chdir(self.folder)
         _drop_capabilities()
@@ -96,6 +123,12 @@ def readable_folders() -> tuple[Path, ...]:
 def needed_folders() -> tuple[Path, ...]:
     """Return the folders that a student's process needs in order to start."""
     return PACKAGE, Path(sys.prefix), find_image().program.parent
+
+
+def _lower_limit(number: int, limit: int) -> None:
+    _, hard = resource.getrlimit(number)
+    if hard == resource.RLIM_INFINITY or hard > limit:
+        resource.setrlimit(number, (limit, limit))
 
 
 def _drop_capabilities() -> None:
@@ -133,6 +166,11 @@ def account_of(name: str) -> pwd.struct_passwd:
             "run the server as root, or remove the column `user`",
         )
     return account
+
+
+def runs_as_root(name: str) -> bool:
+    """Whether the processes of a student with this user, "" for ours, run as root."""
+    return (account_of(name).pw_uid if name else os.geteuid()) == 0
 
 
 def check_readable(name: str, folders: Iterable[Path]) -> None:

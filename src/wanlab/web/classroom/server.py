@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 import sys
 from dataclasses import dataclass
@@ -13,10 +12,12 @@ from urllib.parse import urlsplit
 
 from wanlab.errors import WanlabError
 from wanlab.machine.compiled_modules import compile_libraries_ahead
-from wanlab.session import STATE_FOLDER
+from wanlab.shared_folder import SharedFolder
+from wanlab.temporary import TemporaryFolder
 
 from ..app import STATIC
 from ..auth import NAMES, USE_THE_LINK, AuthMiddleware, ServerAddress
+from ..folder import make_state_folder
 from ..server import (
     SignallessServer,
     configuration,
@@ -29,9 +30,11 @@ from ..server import (
 from .front import front_protocol
 from .hub import Hub
 from .roster import Limits, Roster, link, read_roster, write_links
+from .sandbox import MEMORY, runs_as_root
 from .teacher import teacher_application
 
 SAVE_REAL_S = 30.0
+MAX_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,16 @@ def run(options: ServedClass) -> None:
         )
     check_address(options.address, options.url)
     roster = read_roster(options.folder, options.limits)
-    state = roster.folder / STATE_FOLDER
-    state.mkdir(mode=0o700, exist_ok=True)
+    state = make_state_folder(SharedFolder(roster.folder))
     with (
         lock_folder(state) as file,
         contextlib.closing(listen(options.port, options.address)) as listening,
+        _temporary_folder() as temporary,
     ):
         address = ServerAddress.of(listening.getsockname()[1], options.url)
-        hub = Hub(roster, address, networks=options.networks, nice=options.nice)
+        hub = Hub(roster, address, temporary, networks=options.networks, nice=options.nice)
         url = link(address.url, roster.teacher_token)
-        write_address(file, url)
+        write_address(file, url, state)
         links = write_links(roster, address.url)
         compile_libraries_ahead()
         hub.prepare()
@@ -93,6 +96,13 @@ def check_address(address: str, url: str) -> None:
             )
 
 
+def _temporary_folder() -> TemporaryFolder:
+    try:
+        return TemporaryFolder("class", MEMORY)
+    except OSError as error:
+        raise WanlabError(f"cannot make a folder in {MEMORY}: {error.strerror or error}") from None
+
+
 async def _serve(
     listening: socket.socket, hub: Hub, links: Path, url: str, *, opens_browser: bool
 ) -> None:
@@ -108,7 +118,7 @@ async def _serve(
     server = SignallessServer(configuration(app, protocol))
     _announce(hub.roster, links, url)
     if opens_browser:
-        open_in_browser(url, hub.roster.folder / STATE_FOLDER)
+        open_in_browser(url, make_state_folder(SharedFolder(hub.roster.folder)))
 
     def running() -> str:
         count = sum(seat.is_running for seat in hub.seats.values())
@@ -124,10 +134,13 @@ async def _serve(
 
 
 def _announce(roster: Roster, links: Path, url: str) -> None:
-    if os.geteuid() == 0 and not all(it.user for it in roster.participants):
+    as_root = [it.name for it in roster.participants if runs_as_root(it.user)]
+    if as_root:
+        some = ", ".join(as_root[:MAX_NAMES]) + (", ..." if as_root[MAX_NAMES:] else "")
+        whose = "all students" if len(as_root) == len(roster.participants) else some
         print(
-            "wanlab: students' networks run as root; a column `user` in students.csv gives each "
-            "student a separate user (see docs/class.md)",
+            f"wanlab: the networks of {whose} run as root; a column `user` in students.csv can give "
+            "each student a separate user (see wanlab docs class)",
             file=sys.stderr,
         )
     print(

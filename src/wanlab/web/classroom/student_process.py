@@ -25,7 +25,8 @@ class StudentProcess:
 
     on_status    what the student does has changed
     on_ask       may a network start? returns the reason why not, or ""
-    on_hand_in   keeps what was handed in: the name of the unit, and the packed file
+    on_hand_in   keeps what was handed in (the name of the unit, and the packed file); returns the bytes
+                 of all that is kept
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class StudentProcess:
         *,
         on_status: Callable[[Status], None],
         on_ask: Callable[[], str],
-        on_hand_in: Callable[[str, bytes], None],
+        on_hand_in: Callable[[str, bytes], int],
         on_end: Callable[[], None],
     ) -> None:
         self._on_status = on_status
@@ -89,20 +90,19 @@ class StudentProcess:
             case Ask():
                 messages.send(self._control, Admitted(self._on_ask()))
             case HandedIn(unit=unit) if file is not None:
-                messages.send(self._control, Kept(self._keep(unit, file)))
+                messages.send(self._control, self._keep(unit, file))
                 return
         if file is not None:
             os.close(file)
 
-    def _keep(self, unit: str, file: int) -> str:
-        """Keep a hand-in; return "", or the reason why that was not possible."""
+    def _keep(self, unit: str, file: int) -> Kept:
+        """Keep a hand-in, if that is possible."""
         try:
-            self._on_hand_in(unit, messages.content_of(file))
+            return Kept(kept_bytes=self._on_hand_in(unit, messages.content_of(file)))
         except OSError as error:
-            return f"the server of the class cannot write it: {error.strerror or error}"
+            return Kept(f"the server of the class cannot write it: {error.strerror or error}")
         except WanlabError as error:
-            return str(error)
-        return ""
+            return Kept(str(error))
 
     def _end(self) -> None:
         if self.has_ended:

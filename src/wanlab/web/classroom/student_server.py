@@ -16,6 +16,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 
 import uvicorn
 from uvicorn.server import ServerState
@@ -48,6 +49,7 @@ class StudentSettings:
     seed: int
     memory_bytes: int
     disk_bytes: int
+    kept_bytes: int
     cookie: str
     address: ServerAddress
     sandbox: StudentSandbox
@@ -57,6 +59,9 @@ def run(settings: StudentSettings, control: socket.socket) -> None:
     """Serve a student until the hub ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()  # memory from before the fork remains shared
+    # The tracker removes any shared memory of the hub's account for those who have this descriptor.
+    if (tracker := resource_tracker.getfd()) is not None:
+        os.close(tracker)
     try:
         settings.sandbox.enter()
         asyncio.run(_StudentServer(settings, control).serve())
@@ -74,7 +79,7 @@ class _StudentServer:
         # What the hub has answered: reasons why not, or "".
         self._admitted: asyncio.Queue[str] = asyncio.Queue()
         self._kept: asyncio.Queue[str] = asyncio.Queue()
-        self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes)
+        self._limit = FolderLimit(settings.sandbox.folder, settings.disk_bytes, settings.kept_bytes)
         self._last: Status | None = Status()
         """The last status that was sent to the hub."""
         self._tasks = RunningTasks()
@@ -87,6 +92,7 @@ class _StudentServer:
             settings.seed, settings.memory_bytes, self._limit, self._ask, self._hand_in
         )
         self._laboratory = Laboratory(settings.sandbox.folder, rules=rules)
+        self._laboratory.editor.reopen()  # students have not asked for a restart
         app = AuthMiddleware(
             application(self._laboratory, STATIC),
             settings.address,
@@ -131,6 +137,8 @@ class _StudentServer:
             case Admitted():
                 self._admitted.put_nowait(message.reason)
             case Kept():
+                if not message.reason:
+                    self._limit.kept_bytes = message.kept_bytes
                 self._kept.put_nowait(message.reason)
 
     async def _serve_connection(self, file: int, received: bytes) -> None:
@@ -190,14 +198,15 @@ class _StudentServer:
 
     async def _check_folder(self) -> None:
         if await asyncio.to_thread(self._limit.is_exceeded):
-            await self._stop(self._limit.reason())
+            hint = "run it again and delete files in a terminal; the folder may not grow further"
+            await self._stop(f"the network was stopped: {self._limit.reason()}", hint)
 
-    async def _stop(self, reason: str) -> None:
-        """Stop the network, and show the reason."""
+    async def _stop(self, reason: str, hint: str = "") -> None:
+        """Stop the network, and show the reason until the student closes it."""
         laboratory = self._laboratory
         if laboratory.session.is_stopped:
             return
-        laboratory.broadcast.push(protocol.MessagePush(level="warning", what=reason))
+        laboratory.broadcast.push(protocol.MessagePush(level="error", what=reason, hint=hint))
         await laboratory.session.stop()
 
     def _status(self) -> Status:
@@ -218,6 +227,8 @@ class _StudentServer:
             open_unit=open_unit,
             units=units,
             disk_bytes=self._limit.used_bytes,
+            hand_raised_s=lessons.hand_raised_s,
+            idle_since_s=lessons.idle_since_s,
             is_full=self._limit.used_bytes > self._limit.limit_bytes,
         )
 

@@ -21,7 +21,8 @@ from wanlab.labs.grade_tables import spreadsheet_cell
 
 from ..app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from ..laboratory import error_body
-from .hub import Hub, Seat, hand_ins_in
+from .hub import Hub, Seat
+from .kept_hand_ins import hand_ins_in
 from .page_state import ClassState, GradeRow, HandInRow, StudentRow
 from .roster import GRADES
 
@@ -29,8 +30,21 @@ PAGE = "class.html"
 GRADES_FILE = "grades.csv"
 MAX_GRADES_BYTES = 16 << 20
 CSV_COLUMNS = (
-    *("student", "online", "last seen", "network", "open unit", "unit", "steps done", "steps"),
-    *("check points", "check of", "handed in", "hand-ins", "grade", "grade of", "late"),
+    "student",
+    "online",
+    "last seen",
+    "network",
+    "open unit",
+    "unit",
+    "steps done",
+    "steps",
+    "check points",
+    "check of",
+    "handed in",
+    "hand-ins",
+    "grade",
+    "grade of",
+    "late",
 )
 TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -42,6 +56,8 @@ def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:
         Route("/api/class", _class),
         Route("/api/class.csv", _csv),
         Route("/api/class/stop/{name}", _stop, methods=["POST"]),
+        Route("/api/class/grade", _grade, methods=["POST"]),
+        Route("/api/class/grade/cancel", _cancel_grading, methods=["POST"]),
     ]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", Assets(directory=static / "assets")))  # type: ignore[arg-type]
@@ -80,6 +96,16 @@ async def _stop(request: Request) -> Response:
     return Response(status_code=204)
 
 
+async def _grade(request: Request) -> Response:
+    request.app.state.hub.grading.start()
+    return Response(status_code=204)
+
+
+async def _cancel_grading(request: Request) -> Response:
+    request.app.state.hub.grading.cancel()
+    return Response(status_code=204)
+
+
 def class_state(hub: Hub) -> ClassState:
     """Return what the page shows."""
     grades_path = hub.roster.folder / GRADES / GRADES_FILE
@@ -89,6 +115,8 @@ def class_state(hub: Hub) -> ClassState:
         now_s=time.time(),
         networks=hub.networks,
         graded_s=graded_s,
+        grading=hub.grading.progress,
+        grading_result=hub.grading.result,
         students=tuple(_row(seat, grades.get(name, ())) for name, seat in hub.seats.items()),
     )
 
@@ -108,6 +136,8 @@ def _row(seat: Seat, grades: Iterable[GradeRow]) -> StudentRow:
         grades=tuple(grades),
         disk_bytes=status.disk_bytes,
         disk_limit_bytes=who.limits.disk_bytes,
+        hand_raised_s=status.hand_raised_s if seat.is_online else None,
+        idle_since_s=status.idle_since_s if seat.is_online else None,
     )
 
 

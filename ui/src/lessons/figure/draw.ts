@@ -72,9 +72,7 @@ function drawEdge(edge: PlacedEdge): string {
   const end = edge.points.at(-1)!;
   const before = edge.points.at(-2) ?? end;
   const tip = edge.hasArrow ? arrow(before, end) : "";
-  const label = edge.at
-    ? `<g class="label">${box(edge.at, 2)}${text(edge.lines, edge.at.x, edge.at.y)}</g>`
-    : "";
+  const label = edge.at ? `<g class="label">${box(edge.at, 2)}${text(edge.lines, edge.at.x, edge.at.y)}</g>` : "";
   return `<g class="edge"><path d="M ${path}"${style}/>${tip}${label}</g>`;
 }
 

@@ -38,8 +38,7 @@ export interface Flow {
 }
 
 export type SequenceStep =
-  | { kind: "message"; from: string; to: string; text: string }
-  | { kind: "note"; over: string; text: string };
+  { kind: "message"; from: string; to: string; text: string } | { kind: "note"; over: string; text: string };
 
 export interface Sequence {
   kind: "sequence";
@@ -108,8 +107,7 @@ const SHAPES: [string, string, Shape][] = [
 ];
 
 /** Edges, with or without a label. */
-const EDGE =
-  /^\s*(?:(-->|---|-\.->|-\.-)|--\s+(.+?)\s+(-->|---)|-\.\s+(.+?)\s+(\.->|\.-))\s*/;
+const EDGE = /^\s*(?:(-->|---|-\.->|-\.-)|--\s+(.+?)\s+(-->|---)|-\.\s+(.+?)\s+(\.->|\.-))\s*/;
 
 class Line {
   private at = 0;

@@ -20,8 +20,20 @@ RECOVERIES = ["2000", "today"]
     full=Design.grid(
         {
             "period": [
-                *("450ms", "520ms", "600ms", "700ms", "800ms", "900ms", "1000ms", "1050ms"),
-                *("1100ms", "1200ms", "1300ms", "1500ms", "1750ms", "2000ms"),
+                "450ms",
+                "520ms",
+                "600ms",
+                "700ms",
+                "800ms",
+                "900ms",
+                "1000ms",
+                "1050ms",
+                "1100ms",
+                "1200ms",
+                "1300ms",
+                "1500ms",
+                "1750ms",
+                "2000ms",
             ],
             "recovery": RECOVERIES,
         },

@@ -1,0 +1,63 @@
+"""Grades a student's work on a unit: a script, a session, or the network that is running here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wanlab import Network
+from wanlab.errors import WanlabError
+from wanlab.jobs.job import Say
+
+from . import grade, unit_file
+from .report import GradeReport
+from .unit import Unit
+
+INSIDE = Path("/run/wanlab/network.json")
+SEED_VARIABLE = "WANLAB_SEED"
+
+
+def check(
+    unit: Unit,
+    *,
+    script: Path | None = None,
+    session: Path | None = None,
+    seed: int,
+    clock: str,
+    say: Say,
+    keep: Path | None = None,
+) -> GradeReport:
+    """Grade a script or a session in a network of its own, or without them the network here.
+
+    `keep` is the folder that becomes /home/admin. Raises WanlabError if there is nothing to grade.
+    """
+    if not unit.check:
+        raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
+    if script is not None and session is not None:
+        raise WanlabError("--script and --session cannot be combined", "leave one out")
+    if script is None and session is None:
+        return _check_here(unit, seed, say)
+    from . import session_work, unit_run
+
+    return unit_run.grade_work(
+        unit,
+        script,
+        session=None if session is None else session_work.read_session(session),
+        seed=seed,
+        clock=clock if session is None else "virtual",
+        say=say,
+        keep=keep,
+    )
+
+
+def _check_here(unit: Unit, seed: int, say: Say) -> GradeReport:
+    if not INSIDE.exists():
+        raise WanlabError(
+            "there is no network to grade here",
+            f"run it in a terminal of `wanlab lab start {unit.name}`, or name a file: --script FILE",
+        )
+    seed = int(os.environ.get(SEED_VARIABLE, seed))
+    unit = unit_file.for_seed(unit, seed)
+    with Network.attach() as network:
+        marks = grade.grade(unit, network, say)
+    return grade.report(unit, marks, seed)

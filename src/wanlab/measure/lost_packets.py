@@ -1,0 +1,267 @@
+"""Where packets were lost, and why: one table of every counter of lost packets in a network.
+
+    for drop in wanlab.drops(net):
+        print(drop.place, drop.packets, drop.cause, drop.remedy)
+
+The counters count since the network began. They are those of qdiscs (sch_generic.h), of interfaces
+(rtnetlink), and of IP, UDP and TCP in each node (RFC 1213, RFC 4293; net/ipv4/proc.c of Linux). What a
+firewall drops is in its own counters (`iptables -v -L`, `nft list ruleset`). The sampler `Drops` records
+each packet with the place in the kernel that dropped it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+from wanlab.network import Network, kernel_limits
+from wanlab.units import format_rate, format_time
+
+from . import netlink, netlink_link, netlink_qdisc
+from .netlink_link import LinkCounters
+from .port_conditions import conditions_of, netem_limit
+from .qdisc import QdiscCounters
+
+FRAME_BITS = 8 * 1514
+DEVIATIONS = 5
+"""By how many standard deviations random losses may exceed their mean."""
+FILES = ("/proc/net/snmp", "/proc/net/netstat", "/proc/net/snmp6")
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Packets that were lost at one place for one reason."""
+
+    node: str
+    """ "root" for the switches and their ports."""
+    place: str
+    """ "s1-eth2", or the name of a node."""
+    what: str
+    """The qdisc ("netem 10:") or the part of the node ("UDP") that counted them."""
+    packets: int
+    share: float
+    """Of the packets that came to this place; 0 if they are not counted."""
+    cause: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """The counters of one node."""
+
+    name: str
+    ports: Sequence[LinkCounters]
+    qdiscs: Sequence[QdiscCounters]
+    protocols: Mapping[str, int]
+    """Such as {"UdpRcvbufErrors": 3}."""
+
+
+def drops(network: Network) -> list[Drop]:
+    """Return every place where packets of a running network were lost, most packets first.
+
+    Reading takes no time of the network.
+    """
+    names = {node.name: network[node.name].namespace for node in network.topology.nodes}
+    spaces = dict.fromkeys(("", *names.values()))
+    links = netlink.request(netlink_link.RTM_GETLINK, netlink_link.request_body()).hex()
+    queues = netlink.request(netlink_qdisc.RTM_GETQDISC, netlink_qdisc.request_body()).hex()
+    states = []
+    for space in spaces:
+        parts = network.read(
+            [
+                ["route", space, links],
+                ["route", space, queues],
+                *(["file", space, path] for path in FILES),
+            ]
+        )
+        ports = netlink_link.decode(parts[0])
+        qdiscs = netlink_qdisc.decode(parts[1], {port.index: port.name for port in ports})
+        texts = [part.decode() for part in parts[2:]]
+        states.append(NodeState(space or "root", ports, qdiscs, protocol_counters(*texts)))
+    return drops_of(states)
+
+
+def drops_of(nodes: Iterable[NodeState]) -> list[Drop]:
+    """Return the drops of all nodes, most packets first."""
+    found = [drop for node in nodes for drop in (*_at_ports(node), *_in_protocols(node))]
+    return sorted(found, key=lambda drop: -drop.packets)
+
+
+def protocol_counters(snmp: str, netstat: str, snmp6: str = "") -> dict[str, int]:
+    """Return the counters of /proc/net/snmp, netstat and snmp6, as nstat(8) names them."""
+    counters = kernel_limits.protocol_counters(snmp) | kernel_limits.protocol_counters(netstat)
+    for line in snmp6.splitlines():
+        name, number = line.split()
+        counters[name] = int(number)
+    return counters
+
+
+# -- ports ----------------------------------------------------------------------------------------
+
+
+def _at_ports(node: NodeState) -> Iterator[Drop]:
+    by_port: dict[str, list[QdiscCounters]] = {}
+    for qdisc in node.qdiscs:
+        by_port.setdefault(qdisc.device, []).append(qdisc)
+    for port in node.ports:
+        yield from _in_queues(node.name, port.name, by_port.get(port.name, []))
+        for packets, passed, word in (
+            (port.tx_drops, port.tx_packets, "sent"),
+            (port.rx_drops, port.rx_packets, "received"),
+        ):
+            if packets:
+                cause = f"the interface dropped packets that it {word}: it or its peer was down"
+                yield _drop(node.name, port.name, "interface", packets, passed, cause)
+
+
+def _in_queues(node: str, port: str, qdiscs: Sequence[QdiscCounters]) -> Iterator[Drop]:
+    """Yield the drops of each qdisc, without those of the qdiscs below it, which it counts, too."""
+    for qdisc in qdiscs:
+        below = sum(
+            other.drops
+            for other in qdiscs
+            if other.parent.partition(":")[0] == qdisc.handle.rstrip(":") and other.parent != "root"
+        )
+        own = qdisc.drops - below
+        if own > 0:
+            cause, remedy = _cause(qdisc, own, qdiscs)
+            what = f"{qdisc.kind} {qdisc.handle}"
+            yield _drop(node, port, what, own, qdisc.packets + below, cause, remedy)
+
+
+def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) -> tuple[str, str]:
+    if qdisc.kind == "netem":
+        return _cause_in_netem(qdisc, drops, qdiscs)
+    if qdisc.kind == "tbf" or qdisc.kind in QUEUE_LIMITS:
+        return (
+            f"the queue was full: its limit{_limit(qdisc)}",
+            "a larger limit, or a lower rate of arrivals",
+        )
+    if qdisc.kind in AQMS:
+        return f"{qdisc.kind} signals congestion by dropping", "ECN, to mark instead of dropping"
+    return f"{qdisc.kind} dropped them", ""
+
+
+def _limit(qdisc: QdiscCounters) -> str:
+    """Return the limit of a queue, such as " of 3 packets"; "" if its options do not have it."""
+    if qdisc.kind == "tbf":
+        return f" of {conditions_of([qdisc]).limit_bytes} bytes"
+    offset, unit = QUEUE_LIMITS[qdisc.kind]
+    if len(qdisc.options) < offset + U32.size:
+        return ""
+    return f" of {U32.unpack_from(qdisc.options, offset)[0]} {unit}"
+
+
+U32 = struct.Struct("=I")
+QUEUE_LIMITS = {
+    "pfifo": (0, "packets"),
+    "bfifo": (0, "bytes"),
+    "pfifo_head_drop": (0, "packets"),
+    "sfq": (8, "packets"),
+}
+"""Where queues have their limit in the first structure of their options, and its unit: tc_fifo_qopt and
+tc_sfq_qopt of include/uapi/linux/pkt_sched.h."""
+AQMS = (
+    "codel",
+    "fq_codel",
+    "pie",
+    "fq_pie",
+    "cake",
+    "cake_mq",
+    "red",
+    "gred",
+    "sfb",
+    "choke",
+    "dualpi2",
+    "hhf",
+)
+
+
+def _cause_in_netem(
+    qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]
+) -> tuple[str, str]:
+    conditions = conditions_of([qdisc])
+    limit = netem_limit(qdisc.options)
+    came = qdisc.packets + qdisc.backlog_packets + drops
+    loss = conditions.loss_fraction
+    expected = loss * came
+    loss_text = f"netem: its loss of {100 * loss:.4g} %"
+    if loss and drops <= expected + DEVIATIONS * sqrt(expected) + DEVIATIONS:
+        return loss_text, ""
+    limit_text = f"its limit of {limit} packets was full"
+    rate_bps = conditions_of(qdiscs).rate_bps
+    remedy = "a larger limit (max_queue_size of a TCLink)"
+    if rate_bps and conditions.delay_ns:
+        needed = ceil(rate_bps * conditions.delay_ns / 1e9 / FRAME_BITS)
+        product = f"{format_rate(rate_bps)} times {format_time(conditions.delay_ns)}"
+        remedy += f": {product} is {needed} packets"
+    if not loss:
+        return f"netem: {limit_text}", remedy
+    return f"{loss_text} (about {round(expected)}), and {limit_text}", remedy
+
+
+# -- protocols ------------------------------------------------------------------------------------
+
+PROTOCOLS = (
+    ("IpInHdrErrors", "IPv4", "their TTL had expired, or their header was wrong", "look for loops"),
+    ("IpInAddrErrors", "IPv4", "they were not for this node, which does not forward", "ip_forward"),
+    ("IpOutNoRoutes", "IPv4", "there was no route for them", "add a route"),
+    ("IpExtInNoRoutes", "IPv4", "there was no route to forward them", "add a route"),
+    ("IpInDiscards", "IPv4", "no memory was left for received packets", "more memory"),
+    ("IpOutDiscards", "IPv4", "the neighbour did not answer ARP, or no memory was left", ""),
+    ("IpReasmFails", "IPv4", "fragments did not arrive in time", ""),
+    (
+        "IpFragFails",
+        "IPv4",
+        "they were larger than the MTU, and must not be fragmented",
+        "a larger MTU",
+    ),
+    (
+        "TcpExtIPReversePathFilter",
+        "IPv4",
+        "the reverse path filter refused them",
+        "sysctl rp_filter",
+    ),
+    ("Ip6InHdrErrors", "IPv6", "their hop limit had expired, or their header was wrong", ""),
+    (
+        "Ip6InAddrErrors",
+        "IPv6",
+        "they were not for this node, which does not forward",
+        "forwarding",
+    ),
+    ("Ip6InNoRoutes", "IPv6", "there was no route for received packets", "add a route"),
+    ("Ip6OutNoRoutes", "IPv6", "there was no route for sent packets", "add a route"),
+    ("Ip6InTooBigErrors", "IPv6", "they were larger than the MTU", "a larger MTU"),
+    ("UdpRcvbufErrors", "UDP", "a program's receive buffer was full", "read faster, or SO_RCVBUF"),
+    ("UdpSndbufErrors", "UDP", "a program's send buffer was full", "SO_SNDBUF"),
+    ("UdpNoPorts", "UDP", "no program listened on the port", "start the receiver first"),
+    ("UdpInCsumErrors", "UDP", "their checksum was wrong", ""),
+    ("Udp6RcvbufErrors", "UDP", "a program's receive buffer was full", "read faster, or SO_RCVBUF"),
+    ("Udp6NoPorts", "UDP", "no program listened on the port", "start the receiver first"),
+    ("TcpInCsumErrors", "TCP", "their checksum was wrong", ""),
+    (
+        "TcpExtListenDrops",
+        "TCP",
+        "the queue of new connections was full",
+        "a longer listen backlog",
+    ),
+    ("TcpExtTCPBacklogDrop", "TCP", "a socket's backlog was full", "SO_RCVBUF"),
+    ("TcpExtTCPRcvQDrop", "TCP", "a socket's receive queue was full", "read faster"),
+    ("TcpExtTCPReqQFullDrop", "TCP", "the queue of SYNs was full", "tcp_max_syn_backlog"),
+)
+"""Each counter of lost packets: its name as nstat(8) writes it, what counted them, cause and remedy."""
+
+
+def _in_protocols(node: NodeState) -> Iterator[Drop]:
+    for name, what, cause, remedy in PROTOCOLS:
+        if packets := node.protocols.get(name, 0):
+            yield _drop(node.name, node.name, what, packets, 0, cause, remedy)
+
+
+def _drop(
+    node: str, place: str, what: str, packets: int, passed: int, cause: str, remedy: str = ""
+) -> Drop:
+    share = packets / (packets + passed) if passed else 0.0
+    return Drop(node, place, what, packets, share, cause, remedy)

@@ -1,0 +1,68 @@
+"""A lesson's text holds two editions: for terminals, and for the page of `wanlab web`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from wanlab.labs import catalog, lesson
+from wanlab.labs.lesson import PAGE, TERMINAL, edition
+
+NAMES = list(catalog.names())
+OF_THE_TERMINAL = re.compile(
+    r"Ctrl-B|tmux|wanlab (?:lab|mn|web)\b|In the browser|(?:your|own) computer, (?:as|in) `lab"
+    r"|^[ >]*\$ |\(window \d|'s window \(|--seed|root@",
+    re.MULTILINE,
+)
+OF_THE_PAGE = re.compile(r"press \*\*|\bcanvas\b.*[Tt]ool|Edit > Preferences|click \*\*", re.DOTALL)
+
+
+def source(name: str) -> str:
+    return (catalog.folder_of(name) / "lesson.md").read_text(encoding="utf-8")
+
+
+def test_what_stands_between_marks_is_in_one_edition() -> None:
+    text = "Look <!-- terminal -->there<!-- page -->here<!-- end -->.\n"
+    assert edition(text, TERMINAL) == "Look there.\n"
+    assert edition(text, PAGE) == "Look here.\n"
+
+
+def test_marks_on_lines_of_their_own_leave_no_empty_lines() -> None:
+    text = (
+        "One.\n\n<!-- terminal -->\nTwo.\n\n<!-- end -->\n\n"
+        "Three.\n\n<!-- page -->\nFour.\n<!-- end -->\n"
+    )
+    assert edition(text, TERMINAL) == "One.\n\nTwo.\n\nThree.\n\n"
+    assert edition(text, PAGE) == "One.\n\nThree.\n\nFour.\n"
+
+
+def test_a_row_of_a_table_can_be_in_one_edition() -> None:
+    text = "| a |\n|---|\n<!-- terminal -->\n| b |\n<!-- end -->\n| c |\n"
+    assert edition(text, PAGE) == "| a |\n|---|\n| c |\n"
+
+
+def test_the_page_folds_hints_and_lacks_answers_where_they_are_switched_off() -> None:
+    text = (
+        "<details><summary>First hint</summary>\n\nLook.\n\n</details>\n\n"
+        "<details><summary>Answer</summary>\n\n42\n\n</details>\n"
+    )
+    shown = lesson.without_answers(text)
+    assert "<summary>First hint</summary>" in shown
+    assert "42" not in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_mark_is_ended(name: str) -> None:
+    marks = [match[1] for match in re.finditer(r"<!-- (\w+) -->", source(name))]
+    assert re.fullmatch(r"(?:(?:terminal (?:page )?|page (?:terminal )?)end ?)*", " ".join(marks))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_shows_nothing_of_the_edition_for_terminals(name: str) -> None:
+    assert OF_THE_TERMINAL.findall(edition(source(name), PAGE)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_terminals_show_nothing_of_the_edition_for_the_page(name: str) -> None:
+    assert OF_THE_PAGE.findall(edition(source(name), TERMINAL)) == []
