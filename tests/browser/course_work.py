@@ -22,6 +22,7 @@ from student import Student
 from wanlab.labs.unit import CLIENT, GUI, MININET, Step, Unit
 
 LONGEST_S = 1800.0
+"""How long one command may take."""
 TICK_S = 300.0
 """How long after the end of a command its step may become done."""
 LOOK_MS = 100
@@ -111,7 +112,10 @@ def as_shown(step: Step) -> Shown:
 
 
 class CourseWork:
-    """Does a unit in a student's window."""
+    """Does a unit in a student's window.
+
+    A step that cannot be done is noted in the walk; with `gives_up`, it raises StuckError.
+    """
 
     def __init__(
         self,
@@ -120,11 +124,17 @@ class CourseWork:
         *,
         speed: str = "as fast as possible",
         say: Callable[[str], None] = lambda line: None,
+        longest_s: float = LONGEST_S,
+        tick_s: float = TICK_S,
+        gives_up: bool = False,
     ) -> None:
         self.walk = Walk()
         self._student = student
         self._page = student.page
-        self._page.set_default_timeout(1000 * TICK_S)
+        self._longest_s = longest_s
+        self._tick_s = tick_s
+        self._gives_up = gives_up
+        self._page.set_default_timeout(1000 * tick_s)
         self._unit = unit
         self._speed = speed
         self._say = say
@@ -206,6 +216,8 @@ class CourseWork:
         self.walk.missed.append(f"{what}: {reason}")
         self._say(f"  MISSED {self.walk.missed[-1]}")
         self._student.picture(f"missed {self._unit.name} {what[:20]}")
+        if self._gives_up:
+            raise StuckError(self.walk.missed[-1]) from problem
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -306,7 +318,7 @@ class CourseWork:
             now = time.monotonic()
             if any(self._is_busy(terminal) for terminal in terminals):
                 last_busy = now
-            if now - last_busy > TICK_S or now - began > LONGEST_S:
+            if now - last_busy > self._tick_s or now - began > self._longest_s:
                 shown = " / ".join(map(self._screen, terminals))
                 raise StuckError(f"not marked as done. {shown[-300:]}")
             self._page.wait_for_timeout(LOOK_MS)
@@ -322,7 +334,7 @@ class CourseWork:
 
     def _begins_to_run(self) -> None:
         stop = self._page.get_by_role("button", name="Stop", exact=True)
-        expect(stop).to_be_enabled(timeout=1000 * TICK_S)
+        expect(stop).to_be_enabled(timeout=1000 * self._tick_s)
         self._student.chooses_pace(self._speed)
 
     # -- typing -----------------------------------------------------------------------------------
@@ -372,7 +384,7 @@ class CourseWork:
 
     def _let_run(self, terminals: Sequence[str], until_s: float) -> None:
         """Press Ctrl-C once the network's clock has reached a time, unless the command has ended."""
-        deadline = time.monotonic() + LONGEST_S
+        deadline = time.monotonic() + self._longest_s
         while self._clock_s() < until_s and time.monotonic() < deadline:
             self._page.wait_for_timeout(LOOK_MS)
         for terminal in terminals:
@@ -449,7 +461,7 @@ class CourseWork:
             "([id, prompt]) => new RegExp(prompt).test("
             "document.querySelector(`#${id} .xterm-rows`)?.innerText.trimEnd() ?? '')",
             arg=[terminal, PROMPT.pattern],
-            timeout=1000 * LONGEST_S,
+            timeout=1000 * self._longest_s,
         )
 
     def _wait_for_prompts(self, terminals: Sequence[str]) -> None:
@@ -495,7 +507,7 @@ class CourseWork:
             self._begins_to_run()
         self._page.get_by_role("button", name="Check", exact=True).click()
         results = self._page.get_by_role("region", name="Check results")
-        results.wait_for(timeout=1000 * LONGEST_S)
+        results.wait_for(timeout=1000 * self._longest_s)
         points = re.search(r"([\d.]+) of ([\d.]+) points", results.inner_text())
         assert points is not None
         self.walk.points, self.walk.of = float(points[1]), float(points[2])
