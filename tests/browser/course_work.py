@@ -26,6 +26,8 @@ LONGEST_S = 1800.0
 TICK_S = 300.0
 """How long after the end of a command its step may become done."""
 LOOK_MS = 100
+AGAIN_S = 5.0
+"""After this time, Ctrl-C is pressed again if the command has not ended."""
 PROMPT = re.compile(r"(?:[#$]|mininet>)\s*$")
 WAITED = re.compile("waiting for|intercepts")
 PANELS = "(tabs) => tabs.map((tab) => tab.getAttribute('aria-controls'))"
@@ -143,6 +145,8 @@ class CourseWork:
         """The terminals of each command that was left running, by its line."""
         self._waiting: dict[str, tuple[str, float | None]] = {}
         """The terminal in which a line waits for Enter, and its for_s, by place."""
+        self._before: dict[str, str] = {}
+        """What each terminal showed before its newest command."""
         self._missed: set[int] = set()
 
     def do_all(self, solution: Sequence[Step] = ()) -> Walk:
@@ -344,8 +348,7 @@ class CourseWork:
         terminals = [self._terminal(name) for name in step.places]
         for line in step.commands:
             for terminal in terminals:
-                self._bring_to_front(terminal)
-                self._wait_for_prompt(terminal)
+                self._await_command(terminal)
                 for part in line.split("\n"):
                     self._page.keyboard.type(part)
                     if not step.waits_for_enter:
@@ -356,8 +359,7 @@ class CourseWork:
         """Click *Type*: the lines appear in terminals that wait for a command."""
         terminals = [self._terminal(name) for name in step.places]
         for terminal in terminals:
-            self._bring_to_front(terminal)
-            self._wait_for_prompt(terminal)
+            self._await_command(terminal)
         self._row(step.n).get_by_role("button", name="Type for me").click()
         return terminals
 
@@ -365,6 +367,7 @@ class CourseWork:
         """Press Enter in several terminals at the same instant."""
         waiting = {place: self._waiting.pop(place) for place in step.places}
         before_s = self._clock_s()
+        self._before |= {terminal: self._screen(terminal) for terminal, _ in waiting.values()}
         if by_hand or not self._row(step.n).count():
             self._type_in_several(step.places)
         else:
@@ -383,14 +386,31 @@ class CourseWork:
         self._page.get_by_role("button", name="Type in several").click()
 
     def _let_run(self, terminals: Sequence[str], until_s: float) -> None:
-        """Press Ctrl-C once the network's clock has reached a time, unless the command has ended."""
+        """Press Ctrl-C once the network's clock has reached a time, and until the commands end.
+
+        A key that arrives before its command runs ends nothing, so only busy terminals get one.
+        """
         deadline = time.monotonic() + self._longest_s
         while self._clock_s() < until_s and time.monotonic() < deadline:
             self._page.wait_for_timeout(LOOK_MS)
         for terminal in terminals:
             self._bring_to_front(terminal)
-            if not PROMPT.search(self._screen(terminal)):
-                self._student.presses("Control+C")
+            pressed: float | None = None
+            while not self._has_ended(terminal, was_busy=pressed is not None):
+                now = time.monotonic()
+                if now > deadline:
+                    raise StuckError(f"Ctrl-C ends nothing. {self._screen(terminal)[-300:]}")
+                if self._is_busy(terminal) and (pressed is None or now - pressed > AGAIN_S):
+                    self._bring_to_front(terminal)
+                    self._student.presses("Control+C")
+                    pressed = now
+                self._page.wait_for_timeout(LOOK_MS)
+
+    def _has_ended(self, terminal: str, *, was_busy: bool) -> bool:
+        """Return whether a command has ended; one that has not begun leaves the screen as it was."""
+        screen = self._screen(terminal)
+        is_new = was_busy or screen != self._before.get(terminal)
+        return is_new and PROMPT.search(screen) is not None
 
     def _clock_s(self) -> float:
         shown = self._page.locator(".clock-time")
@@ -463,6 +483,12 @@ class CourseWork:
             arg=[terminal, PROMPT.pattern],
             timeout=1000 * self._longest_s,
         )
+
+    def _await_command(self, terminal: str) -> None:
+        """Wait until a terminal is ready for a command, and note what it shows."""
+        self._bring_to_front(terminal)
+        self._wait_for_prompt(terminal)
+        self._before[terminal] = self._screen(terminal)
 
     def _wait_for_prompts(self, terminals: Sequence[str]) -> None:
         for terminal in terminals:
