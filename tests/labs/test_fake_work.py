@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Topology, save, shapes
-from wanlab.labs import grade, unit_file, unit_run
+from wanlab import Topology, __version__, save, shapes
+from wanlab.labs import grade, run_inputs, unit_file, unit_run
 from wanlab.labs.report import GradeReport
 from wanlab.labs.unit import Unit
 
@@ -198,6 +198,12 @@ def test_an_honest_submission_gets_all_points(unit: Unit, tmp_path: Path) -> Non
     assert (report["points"], report["of"]) == (9, 9), report["checks"]
     assert report["changed_programs"] == []
     assert {Path(p["path"]).name for p in report["programs"]} >= {"iperf3", "tc", "ping"}
+    origin = run_inputs.origin_of(unit, "virtual")
+    assert report["graded_with"] == {
+        "wanlab": __version__,
+        "code": origin["wanlab"],
+        "kernel": origin["kernel"],
+    }
 
 
 @pytest.mark.parametrize("fake", FAKES)

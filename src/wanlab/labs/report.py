@@ -100,6 +100,17 @@ class GradeReport(TypedDict):
     """The programs that the checks ran, as they were before the graded work began."""
     changed_programs: NotRequired[list[str]]
     """Programs, and files that they load, that the graded work has changed in its sandbox."""
+    graded_with: NotRequired[GraderReport]
+
+
+class GraderReport(TypedDict):
+    """What a grade was made with, besides the programs: equal ones give equal grades."""
+
+    wanlab: str
+    code: str
+    """The SHA-256 of wanlab's files that take part in a grade."""
+    kernel: str
+    """The SHA-256 of the kernel's manifest."""
 
 
 class ProgramReport(TypedDict):

@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from wanlab.jobs.origin import UNINVOLVED_FOLDERS, Origin, current_origin, file_hashes, key_of
+from wanlab.jobs.origin import (
+    UNINVOLVED_FOLDERS,
+    Origin,
+    code_hash,
+    current_origin,
+    file_hashes,
+    key_of,
+)
 from wanlab.shared_folder import output_folder
 
 from .grade import programs_of
@@ -39,6 +46,11 @@ def origin_of(unit: Unit, clock: str, submission: Mapping[str, str] | None = Non
     return current_origin(
         inputs, clock=clock, programs=programs_of(unit), uninvolved_folders=UNINVOLVED
     )
+
+
+def code() -> str:
+    """Return the hash of wanlab's files that take part in every lab."""
+    return code_hash(uninvolved_folders=UNINVOLVED)
 
 
 def key(unit: Unit, *, seed: int, clock: str) -> str:

@@ -230,12 +230,18 @@ def grade_work(
             programs, changed = runner.programs, runner.end_confinement()
             runner.run_topology()
             marks = grade.grade(unit, runner.network, say)
+            kernel = runner.network.machine.describe()["kernel_manifest"]
     report = grade.report(unit, marks, seed)
     _report_outcomes(report, before, outcomes, script)
     report["programs"] = [
         {"path": program["path"], "sha256": program["sha256"]} for program in programs
     ]
     report["changed_programs"] = changed
+    report["graded_with"] = {
+        "wanlab": __version__,
+        "code": run_inputs.code(),
+        "kernel": kernel,
+    }
     if work is not None:
         report["notes"] = work.notes
     return report
