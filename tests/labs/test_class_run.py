@@ -124,6 +124,24 @@ def test_moodle_and_canvas_get_their_columns(folder: Path) -> None:
     assert book[3]["SIS Login ID"] == "'=cy()"
 
 
+@pytest.mark.parametrize(
+    ("maximum", "grades"),
+    [("100.00", ("100", "25")), ('"10,00"', ("10", "2.5")), ("-", ("4", "1")), ("nan", ("4", "1"))],
+)
+def test_points_are_scaled_to_the_maximum_of_moodles_assignment(
+    folder: Path, maximum: str, grades: tuple[str, str]
+) -> None:
+    listed = (folder / "seeds.csv").read_text().splitlines()
+    with_maximum = [f"{listed[0]},Maximum Grade", *(f"{line},{maximum}" for line in listed[1:])]
+    (folder / "seeds.csv").write_text("\n".join(with_maximum))
+    hands_in(folder, ANNA, "4")
+    hands_in(folder, CY, "1")
+    grade(folder)
+    worksheet = {row["Full name"]: row for row in rows(folder, "moodle-slow-link.csv")}
+    assert (worksheet[ANNA]["Grade"], worksheet[CY]["Grade"]) == grades
+    assert worksheet[ANNA]["Maximum Grade"] == grades[0]
+
+
 def test_units_with_the_same_title_have_separate_columns(folder: Path) -> None:
     new_unit.write("slow-link-2", folder / "units")
     hands_in(folder, ANNA, "4")
@@ -323,6 +341,32 @@ def test_a_folder_exported_by_moodle_is_read_by_student(folder: Path) -> None:
     assert grade(folder)[ANNA]["points"] == 4
     students = read_students(folder / "seeds.csv")
     assert submissions.strangers(folder / "class", students) == ["Dora"]
+
+
+def test_exported_folders_of_students_of_the_same_name_are_told_apart(folder: Path) -> None:
+    twins = "Identifier,Full name,seed\nParticipant 41,Anna Lee,1\nParticipant 42,Anna Lee,2\n"
+    (folder / "seeds.csv").write_text(twins)
+    for number, points in (("41", "4"), ("42", "1")):
+        name = f"Anna Lee_{number}_assignsubmission_file_"
+        (folder / "class" / name).mkdir()
+        hands_in(folder, name, points)
+    results = grade(folder)
+    assert {name: result["points"] for name, result in results.items()} == {
+        "Anna Lee (41)": 4,
+        "Anna Lee (42)": 1,
+    }
+    worksheet = rows(folder, "moodle-slow-link.csv")
+    assert [(row["Full name"], row["Identifier"], row["Grade"]) for row in worksheet] == [
+        ("Anna Lee", "Participant 41", "4"),
+        ("Anna Lee", "Participant 42", "1"),
+    ]
+
+
+def test_files_that_moodle_exports_without_folders_are_named(folder: Path) -> None:
+    name = f"{ANNA}_4711_assignsubmission_file_slow-link.sh".replace("/", "_")
+    (folder / "class" / name).write_text("4")
+    (folder / "class" / "notes.txt").write_text("")
+    assert submissions.exported_files(folder / "class") == [name]
 
 
 def test_a_hand_in_is_graded_and_its_seed_and_digest_are_compared(

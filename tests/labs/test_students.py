@@ -64,6 +64,18 @@ def test_a_list_of_moodle_or_canvas_is_read_as_it_is(tmp_path: Path) -> None:
     assert students(tmp_path, f"name,seed\nA,0\nB,{MAX_SEED}\n") == [("A", 0), ("B", MAX_SEED)]
 
 
+def test_students_of_the_same_name_are_told_apart_by_moodles_number(tmp_path: Path) -> None:
+    head = "Identifier,Full name,seed\n"
+    same = "Participant 41,Anna Lee,1\nParticipant 42,Anna Lee,2\nParticipant 43,Ben,3\n"
+    assert students(tmp_path, head + same) == [
+        ("Anna Lee (41)", 1),
+        ("Anna Lee (42)", 2),
+        ("Ben", 3),
+    ]
+    with pytest.raises(WanlabError, match=r"Anna Lee \(41\) is on line 2, too"):
+        students(tmp_path, head + 2 * "Participant 41,Anna Lee,1\n")
+
+
 @pytest.mark.parametrize("name", ["..", "/", "a/../b", "x\0y", ". .", "CON:", "\u202e"])
 def test_a_name_becomes_the_name_of_a_file(name: str) -> None:
     made = file_name(name)

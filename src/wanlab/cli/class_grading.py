@@ -83,6 +83,12 @@ def grade(
     run = ClassRun(options)
     for name in submissions.strangers(folder, students):
         print(f"wanlab: {folder}/{name}: no such student in {seeds}", file=sys.stderr)
+    if loose := submissions.exported_files(folder):
+        print(
+            f"wanlab: {len(loose)} files in {folder} are not read, such as {loose[0]}: Moodle exported "
+            'them without folders (choose "Download submissions in folders" there)',
+            file=sys.stderr,
+        )
     progress = Progress()
 
     def show(state: BatchProgress) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -32,13 +33,14 @@ GRADES = (
     "notes",
     "error",
 )
+MAXIMUM = "Maximum Grade"
 MOODLE = (
     "Identifier",
     "Full name",
     "Email address",
     "Status",
     "Grade",
-    "Maximum Grade",
+    MAXIMUM,
     "Grade can be changed",
     "Last modified (submission)",
     "Last modified (grade)",
@@ -75,18 +77,23 @@ def grades(results: Iterable[StudentResult]) -> str:
 
 
 def moodle(students: Sequence[Student], results: Mapping[str, StudentResult]) -> str:
-    """Return Moodle's worksheet of one unit; the keys of `results` are the students' names."""
+    """Return Moodle's worksheet of one unit; the keys of `results` are the students' names.
+
+    If the list names the assignment's maximum grade, points are scaled to it: Moodle reads the grade as
+    one out of its own maximum, whatever the worksheet says.
+    """
 
     def row(student: Student) -> dict[str, object]:
         result = results[student.name]
         was_handed_in = "Submitted for grading" if result["handed_in"] else "No submission"
+        maximum = _maximum_of(student) or result["of"]
         return {
             "Full name": student.name,
             "Status": was_handed_in,
             "Grade can be changed": "Yes",
             **{name: student.columns[name] for name in MOODLE if name in student.columns},
-            "Grade": _number(result["points"]),
-            "Maximum Grade": _number(result["of"]),
+            "Grade": _number(_scaled(result, maximum)),
+            MAXIMUM: _number(maximum),
             "Feedback comments": feedback.comment(result),
         }
 
@@ -127,6 +134,21 @@ def alike(pairs: Iterable[Pair], seeds: Mapping[str, int]) -> str:
             for pair in pairs
         ),
     )
+
+
+def _maximum_of(student: Student) -> float | None:
+    """Return the assignment's maximum grade if the list is Moodle's worksheet and names one."""
+    try:
+        maximum = float(student.columns.get(MAXIMUM, "").replace(",", "."))
+    except ValueError:
+        return None
+    return maximum if 0 < maximum < math.inf else None
+
+
+def _scaled(result: StudentResult, maximum: float) -> float:
+    """Return the points as a grade out of `maximum`, to a hundredth as Moodle stores it."""
+    points, of = result["points"], result["of"]
+    return points if maximum == of or not of else round(points / of * maximum, 2)
 
 
 def _title(results: Mapping[str, StudentResult]) -> str:

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ MAX_DIGITS = 40
 MAX_LIST_BYTES = 16 << 20
 MAX_NAME_BYTES = 240
 """A name becomes the name of a file, which has at most 255 bytes."""
+IDENTIFIER = "Identifier"
+"""Moodle's column: "Participant 4711". The number is part of the names of exported folders."""
 POINTS_POSSIBLE = "Points Possible"
 """Canvas has a row of points below its heading."""
 
@@ -84,15 +87,22 @@ def read_table(path: Path) -> StudentTable:
 
 
 def students_of(table: StudentTable) -> list[Student]:
-    """Return the students of a list with seeds. Raises InputError with every row that is wrong."""
+    """Return the students of a list with seeds. Raises InputError with every row that is wrong.
+
+    Students of the same name get the number of their Identifier as a part of it.
+    """
     if SEED not in table.columns:
         raise _lacks_column(table.path, table.columns, f"the columns student and {SEED}")
     problems: list[Problem] = []
     students: list[Student] = []
     lines: dict[str, tuple[int, str]] = {}
     """The line of each name, by the name of its files."""
+    counts = Counter(name for _, name, _ in table.names())
     for line, name, row in table.names():
         seed = row[SEED].strip()
+        number = row.get(IDENTIFIER, "").strip().rpartition(" ")[2]
+        if counts[name] > 1 and number:
+            name = numbered(name, number)
         if problem := _problem(line, name, seed, lines, table.name_column):
             problems.append(problem)
             continue
@@ -102,6 +112,11 @@ def students_of(table: StudentTable) -> list[Student]:
     if problems:
         raise InputError(problems, str(table.path))
     return students
+
+
+def numbered(name: str, number: str) -> str:
+    """Return the name of a student who has it in common with others."""
+    return f"{name} ({number})"
 
 
 def file_name(student: str) -> str:

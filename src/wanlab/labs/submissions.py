@@ -27,14 +27,15 @@ from wanlab.session import SessionIdentity, parse
 from wanlab.shared_folder import KINDS, SharedFolder
 
 from . import hand_in, hand_in_archive, similar
-from .students import Student
+from .students import Student, numbered
 
 ZIP = ".zip"
 SUFFIXES = (*hand_in.SUFFIXES, hand_in.SESSION_SUFFIX, ZIP)
 MAX_FILES = 400
 """The limit of a student's folder."""
 MAX_ERROR_CHARACTERS = 300
-_EXPORTED = re.compile(r"(.+?)_\d+_assignsubmission_\w+?_?")
+_EXPORTED = re.compile(r"(.+?)_(\d+)_assignsubmission_\w+?_?")
+_EXPORTED_FILE = re.compile(r".+?_\d+_assignsubmission_.+")
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,17 @@ def folders(folder: Path, students: Sequence[Student]) -> dict[str, list[Path]]:
     for path in _folders_in(folder):
         match = _EXPORTED.fullmatch(path.name)
         name = known.get(_normal(match[1] if match else path.name))
+        if match:
+            name = known.get(_normal(numbered(match[1], match[2])), name)
         if name is not None:
             by_student[name].append(path)
     return by_student
+
+
+def exported_files(folder: Path) -> list[str]:
+    """Return the names of files that Moodle has exported without folders, which are not read."""
+    names = (path.name for path in _entries(folder) if path.is_file())
+    return [printable(name) for name in names if _EXPORTED_FILE.fullmatch(name)]
 
 
 def strangers(folder: Path, students: Sequence[Student]) -> list[str]:
@@ -222,8 +231,12 @@ def printable(text: str) -> str:
 
 
 def _folders_in(folder: Path) -> list[Path]:
+    return [path for path in _entries(folder) if path.is_dir()]
+
+
+def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir())
+        return sorted(folder.iterdir())
     except OSError as error:
         raise WanlabError(f"cannot read {folder}: {reason_of(error)}") from None
 
