@@ -42,6 +42,7 @@ def test_the_number_of_flows_is_chosen_by_option_or_by_name() -> None:
     assert find("tcp_nup").with_flows(9).up == 9
     assert find("tcp_upload").with_flows(9).up == 1
     assert (find("tcp_12down").down, find("tcp_12down").up) == (12, 0)
+    assert find("tcp_12down").with_flows(4).down == 12  # 4 is the default of the option
 
 
 @pytest.mark.parametrize(("name", "hint"), [("rul", "rrul"), ("tcp_0up", "tcp_nup")])

@@ -45,7 +45,12 @@ class StandardTest:
         return ("BE", "BK", "EF") if self.is_marked else ("BE",)
 
     def with_flows(self, count: int) -> StandardTest:
-        """Return the test with `count` flows in each direction in which it has more than one."""
+        """Return the test with `count` flows in each direction in which it has more than one.
+
+        A test whose name says how many, such as tcp_8up, keeps its number.
+        """
+        if self.name not in TESTS:
+            return self
         up, down = (count if flows > 1 else flows for flows in (self.up, self.down))
         return replace(self, up=up, down=down)
 
