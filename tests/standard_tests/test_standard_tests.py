@@ -10,7 +10,8 @@ import pytest
 from wanlab import Design, shapes
 from wanlab.errors import WanlabError
 from wanlab.experiments import Result, read_results
-from wanlab.standard_tests import figures, summary
+from wanlab.measure import flent
+from wanlab.standard_tests import figures, flent_file, summary
 from wanlab.standard_tests.curves import panels
 from wanlab.standard_tests.experiment import flows_in, standard_test
 from wanlab.topology import dumps
@@ -72,3 +73,21 @@ def test_results_become_a_table_and_two_figures(rrul: Result, tmp_path: Path) ->
     drawn = figures.draw(results, tmp_path / "rrul", ".svg")
     assert [path.name for path in drawn] == ["rrul.svg", "rrul-cdf.svg"]
     assert all(path.read_bytes().startswith(b"<?xml") for path in drawn)
+
+
+def test_flent_gets_what_the_figures_show(rrul: Result, tmp_path: Path) -> None:
+    (path,) = flent_file.write(read_results(rrul.folder.parents[1]), tmp_path)
+    assert path.name == "rrul.flent.gz"
+    written = flent.parse(path.read_bytes())
+    assert written.title == f"seed {rrul.seed}"
+    pings = written.tables["flent_ping"]
+    for table, name in (("ping", "Ping (ms) ICMP"), ("ping_ef", "Ping (ms) ICMP EF")):
+        assert list(pings.where(series=name)["rtt_ms"]) == list(rrul.record[table]["rtt_ms"])
+        assert list(pings.where(series=name)["time_ns"]) == list(rrul.record[table]["time_ns"])
+    throughput = written.tables["flent_throughput"]
+    shown = panels(rrul.record, flows_in(rrul.record))[0].lines[-1]
+    total = throughput.where(series="TCP download sum")
+    is_loaded = (shown.times_s > 5.1) & (shown.times_s < 8.1)  # 3 s of load
+    assert len(total) == 15
+    assert np.allclose(np.asarray(total["bits_per_second"]) / 1e6, shown.values[is_loaded])
+    assert set(throughput.distinct("series")) >= {"TCP upload BE", "TCP upload EF", "TCP totals"}

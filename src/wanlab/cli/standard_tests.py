@@ -40,6 +40,7 @@ def run(
     jobs: int | None,
     output: Path | None,
     ending: str,
+    flent: bool,
     no_cache: bool,
     as_json: bool,
 ) -> int:
@@ -65,7 +66,7 @@ def run(
     }
     design = Design(axes, ({k: v for k, v in fixed.items() if v != ""},), repeats=seeds)
     folder = output or Path("results") / test.name
-    return _perform(standard_test, design, folder, jobs, ending, no_cache, as_json)
+    return _perform(standard_test, design, folder, jobs, ending, flent, no_cache, as_json)
 
 
 def _perform(
@@ -74,6 +75,7 @@ def _perform(
     folder: Path,
     jobs: int | None,
     ending: str,
+    flent: bool,
     no_cache: bool,
     as_json: bool,
 ) -> int:
@@ -84,14 +86,19 @@ def _perform(
         print(f"failed: {failure.title(results.varied)}: {failure}")
     if not results.results:
         return 1
-    from wanlab.standard_tests import figures, summary
+    from wanlab.standard_tests import figures, flent_file, summary
 
     test = str(results.results[0].parameters["test"])
     drawn = figures.draw(results, results.folder / test, ending)
+    written = flent_file.write(results, results.folder) if flent else []
     if as_json:
         print(
             json.dumps(
-                {**sweeps.results_as_json(results, None), "figures": list(map(str, drawn))},
+                {
+                    **sweeps.results_as_json(results, None),
+                    "figures": list(map(str, drawn)),
+                    **({"flent": list(map(str, written))} if flent else {}),
+                },
                 indent=2,
             )
         )
@@ -99,6 +106,8 @@ def _perform(
         print(summary.text(results))
         for path in drawn:
             print(f"figure: {_short(path)}")
+        for path in written:
+            print(f"Flent's data file: {_short(path)}")
         print(f"records: {_short(results.folder / 'runs')}")
     return 1 if results.failures else 0
 

@@ -96,6 +96,10 @@ def run_test(
             autocompletion=completions.one_of(".png", ".pdf", ".svg"),
         ),
     ] = ".png",
+    flent: Annotated[
+        bool,
+        typer.Option("--flent", help="Also write each run as a data file of Flent, TEST.flent.gz."),
+    ] = False,
     no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
@@ -137,6 +141,7 @@ def run_test(
             jobs=jobs,
             output=output,
             ending=ending,
+            flent=flent,
             no_cache=no_cache,
             as_json=as_json,
         )

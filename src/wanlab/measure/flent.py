@@ -1,27 +1,35 @@
-"""Read a data file of Flent (https://flent.org): JSON, with or without compression by gzip.
+"""Read and write data files of Flent (https://flent.org): JSON, with or without compression by gzip.
 
     {"version": 4, "x_values": [0.0, 0.2, ...],
      "results": {"TCP upload": [9.4, null, ...], "Ping (ms) ICMP": [25.1, ...]},
-     "metadata": {"TITLE": "...", "FLENT_VERSION": "2.1.1",
+     "raw_values": {"Ping (ms) ICMP": [{"t": 1767225610.2, "seq": 1, "val": 25.1}, ...], ...},
+     "metadata": {"NAME": "rrul", "TITLE": "...", "FLENT_VERSION": "2.1.1", "T0": "2026-01-01T...Z",
                   "SERIES_META": {"TCP upload": {"UNITS": "Mbits/s"}, ...}}}
 
 All series share the times of `x_values`, in seconds. The format is that of Flent's resultset.py,
-versions 1 to 4; before version 4, units are known from the names only.
+versions 1 to 4; before version 4, units are known from the names only. `dumps` writes version 4.
 """
 
 from __future__ import annotations
 
+import gzip
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
 from wanlab.errors import WanlabError
 from wanlab.record import Table
+from wanlab.version import VERSION
 
 GZIP = b"\x1f\x8b"
 MAX_BYTES = 1 << 28
-RATE_UNIT, TIME_UNIT = "Mbits/s", "ms"
+FORMAT = 4
+RATE_UNIT, TIME_UNIT, INDEX_UNIT = "Mbits/s", "ms", "Idx"
+EPOCH = datetime(1970, 1, 1)
 
 
 class _Series(msgspec.Struct):
@@ -109,3 +117,80 @@ def _unit_of(file: _File, name: str) -> str:
 def is_flent(data: bytes) -> bool:
     """Whether a file looks like one of Flent's rather than like iperf3's."""
     return data.startswith(GZIP) or b'"x_values"' in data
+
+
+# -- writing ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlentSeries:
+    """One series of a test."""
+
+    unit: str
+    values: Sequence[float | None]
+    """A value for each of the test's times; None if there was none."""
+    runner: str
+    """What measured it, such as "ping" or "sum"."""
+    samples: Sequence[Mapping[str, float]] = ()
+    """The measurements themselves: "t" in s since the test began, "val", and others such as "seq"."""
+    mean: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlentTest:
+    """A test that is to be written. Flent draws its series by the plots that it has for its name."""
+
+    name: str
+    title: str
+    local_host: str
+    hosts: Sequence[str]
+    began_ns: int
+    """When it began, in ns since 1970."""
+    length_s: int
+    """How long the load lasted."""
+    total_length_s: int
+    step_s: float
+    times_s: Sequence[float]
+    series: Mapping[str, FlentSeries]
+    parameters: Mapping[str, str]
+
+
+def dumps(test: FlentTest) -> bytes:
+    """Return the data file of a test, compressed by gzip; the same test gives the same bytes."""
+    began = EPOCH + timedelta(microseconds=test.began_ns // 1000)
+    text = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    metadata: dict[str, Any] = {
+        "NAME": test.name,
+        "TITLE": test.title,
+        "NOTE": "measured by wanlab",
+        "FLENT_VERSION": f"wanlab {VERSION}",
+        "DATA_FILENAME": None,
+        "LOCAL_HOST": test.local_host,
+        "HOST": test.hosts[0],
+        "HOSTS": test.hosts,
+        "TIME": text,
+        "T0": text,
+        "LENGTH": test.length_s,
+        "TOTAL_LENGTH": test.total_length_s,
+        "STEP_SIZE": test.step_s,
+        "TEST_PARAMETERS": test.parameters,
+        "FAILED_RUNNERS": 0,
+        "SERIES_META": {name: _meta_of(series) for name, series in test.series.items()},
+    }
+    began_s = test.began_ns / 1e9
+    data = {
+        "version": FORMAT,
+        "x_values": test.times_s,
+        "results": {name: series.values for name, series in test.series.items()},
+        "raw_values": {
+            name: [{**sample, "t": began_s + sample["t"]} for sample in series.samples]
+            for name, series in test.series.items()
+        },
+        "metadata": metadata,
+    }
+    return gzip.compress(msgspec.json.encode(data), mtime=0)
+
+
+def _meta_of(series: FlentSeries) -> dict[str, object]:
+    mean = {} if series.mean is None else {"MEAN_VALUE": series.mean}
+    return {"RUNNER": series.runner, "UNITS": series.unit, **mean}

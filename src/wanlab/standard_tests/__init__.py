@@ -5,6 +5,7 @@
     curves      what arrived over time, and how long pings took
     figures     figures of one or more runs
     summary     the table that is printed
+    flent_file  the same runs as data files of Flent
 
 `wanlab test` is the command line of all of it.
 """

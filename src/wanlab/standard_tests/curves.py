@@ -34,7 +34,7 @@ def panels(record: Record, flows: list[LoadFlow]) -> list[Panel]:
     """Return the panels of download, upload and ping, without those that the test does not have."""
     shown = []
     for way in ("down", "up"):
-        lines = list(_throughputs(record, [flow for flow in flows if flow.name.startswith(way)]))
+        lines = list(throughputs(record, [flow for flow in flows if flow.name.startswith(way)]))
         if lines:
             shown.append(Panel(TITLES[way], "Mbit/s", tuple(lines), (), record.provenance.warnings))
     return [*shown, ping_panel(record)]
@@ -51,8 +51,11 @@ def ping_panel(record: Record, label: str = "") -> Panel:
     return Panel("Ping", "ms", tuple(lines), (), record.provenance.warnings)
 
 
-def _throughputs(record: Record, flows: list[LoadFlow]) -> Iterator[Line]:
-    """Yield a line for each flow, and one for all of them together if there are several."""
+def throughputs(record: Record, flows: list[LoadFlow]) -> Iterator[Line]:
+    """Yield a line for each flow, and one for all of them together if there are several.
+
+    Each value is the mean over the interval that ends at its time.
+    """
     if "tcp" not in record or not flows:
         return
     tcp = record["tcp"]
