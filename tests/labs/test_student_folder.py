@@ -6,6 +6,7 @@ wanlab itself writes and reads there, outside of the network: nothing may reach 
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import zipfile
 from collections.abc import Callable
@@ -170,6 +171,37 @@ def test_a_script_that_is_a_link_is_not_handed_in(
         hand_in.script_of(unit, home)
     with pytest.raises(UnsafeFileError, match=r"prob1.sh is a symbolic link"):
         hand_in.packed(unit, 1, home, home.path / "prob1.sh")
+
+
+def test_a_script_is_written_from_the_typed_commands_until_the_student_changes_it(
+    home: SharedFolder, unit: Unit
+) -> None:
+    script = home.path / "prob1.sh"
+    numbers = itertools.count(1)
+
+    def types(command: str) -> None:
+        line = f"0\troot@h1\t{next(numbers)} {command}\n".encode()
+        home.subfolder(hand_in.TRANSCRIPTS).append(hand_in.COMMANDS, line)
+
+    with pytest.raises(WanlabError, match="no command that changes something was typed"):
+        hand_in.script_of(unit, home)
+    types("ping -c 1 10.0.0.2")
+    with pytest.raises(WanlabError, match="no command that changes something was typed"):
+        hand_in.script_of(unit, home)
+    assert not script.exists()
+    types("ip link set h1-eth0 mtu 1400")
+    assert hand_in.script_of(unit, home) == (script, True)
+    assert hand_in.script_of(unit, home) == (script, False)
+    types("ip link set h1-eth0 mtu 1300")
+    assert hand_in.script_of(unit, home) == (script, True)
+    assert script.read_text().splitlines()[1:] == [
+        "wanlab-node h1 ip link set h1-eth0 mtu 1400",
+        "wanlab-node h1 ip link set h1-eth0 mtu 1300",
+    ]
+    script.write_text(script.read_text().replace("1300", "1200"))
+    types("ip link set h1-eth0 mtu 1500")
+    assert hand_in.script_of(unit, home) == (script, False)
+    assert "1200" in script.read_text()
 
 
 @pytest.mark.parametrize("name", ["transcripts/h1", "transcripts/session-1.wanlab", "prob1.sh"])

@@ -44,7 +44,7 @@ def pack(
         script, is_draft = hand_in.script_of(unit, home)
         if is_draft:
             print(
-                f"there was no script, so {script} was written from the commands that you typed.\n"
+                f"{script} was written from the commands that you typed.\n"
                 f"Read it, and try it: wanlab lab check {name} --seed {seed} --script {script}"
                 + (f" --units {quote(str(units))}" if units is not None else "")
             )

@@ -131,24 +131,37 @@ def find_script(unit: Unit, home: SharedFolder) -> Path | None:
 def script_of(unit: Unit, home: SharedFolder) -> tuple[Path, bool]:
     """Return the script to hand in, and whether it was just written from the typed commands.
 
-    Raises WanlabError if there is no script and nothing was typed; it then writes an empty script.
+    A script that was written from them before, and not changed since, is written again. Raises
+    WanlabError if there is no script and nothing was typed.
     """
-    script = find_script(unit, home)
-    if script is not None:
-        return script, False
     name = f"{unit.name}.sh"
-    script, typed = home.path / name, draft(home)
-    text = f"# {unit.heading}: the typed commands that changed something.\n{typed}"
+    path = home.path / name
+    script = find_script(unit, home)
+    if script not in (None, path):
+        return script, False
+    heading = f"# {unit.heading}: the typed commands that changed something.\n"
+    text = heading + draft(home)
+    try:
+        before = home.read(name, MAX_BYTES).decode(errors="replace")
+    except FileNotFoundError:
+        before = ""
+    except OSError as error:
+        raise file_error("read", path, error) from None
+    is_draft = before.startswith(heading) and text.startswith(before)
+    if before and not is_draft:  # the student has written or changed it
+        return path, False
+    if text == heading:
+        raise WanlabError(
+            "there is no script to hand in, and no command that changes something was typed",
+            f"write the commands that solve the task into {path}",
+        )
+    if text == before:
+        return path, False
     try:
         home.write(name, text.encode())
     except OSError as error:
-        raise file_error("write", script, error) from None
-    if not typed:
-        raise WanlabError(
-            f"there is no script to hand in, and nothing was typed: wrote an empty {script}",
-            "write the commands that solve the task into it and hand in again",
-        )
-    return script, True
+        raise file_error("write", path, error) from None
+    return path, True
 
 
 def note_line(home: SharedFolder, nodes: Sequence[str], line: str) -> None:
