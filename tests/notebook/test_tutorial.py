@@ -1,15 +1,20 @@
-"""The tutorial notebook runs from top to bottom and shows what it says."""
+"""The tutorial notebook runs from top to bottom, shows what it says, and is stored with its outputs.
+
+pytest tests/notebook/test_tutorial.py --accept      stores today's outputs in the notebook
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from handbook.notebook import PROGRESS, cleaned
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial" / "tutorial.ipynb"
@@ -25,19 +30,40 @@ nbformat.write(notebook, sys.argv[2] + "/executed.ipynb")
 """
 
 
+SILENT = "from wanlab import Design, Run, experiment\n"
+
+
 def cells(path: Path) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(path.read_bytes())["cells"] if cell["cell_type"] == "code"]
 
 
-def test_the_tutorial_is_stored_without_outputs() -> None:
-    assert len(cells(TUTORIAL)) > 8
-    assert [cell for cell in cells(TUTORIAL) if cell["outputs"] or cell["execution_count"]] == []
+def test_the_tutorial_is_stored_with_outputs_that_no_computer_and_no_moment_decides() -> None:
+    text = TUTORIAL.read_text(encoding="utf-8")
+    assert len(text) < 1_000_000
+    stored = json.loads(text)
+    assert cleaned(stored) == stored
+    assert not PROGRESS.search(text)
+    assert str(Path.home()) not in text
+    assert " object at 0x" not in text
+    shown = [cell for cell in cells(TUTORIAL) if cell["outputs"]]
+    silent = [cell["source"] for cell in cells(TUTORIAL) if not cell["outputs"]]
+    assert len(shown) == 10
+    assert [source[0].partition("(")[0] for source in silent] == ["net.stop", SILENT]
+
+
+def test_links_of_the_tutorial_lead_to_pages() -> None:
+    text = TUTORIAL.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([\w./-]+\.md)\)", text)
+    assert links
+    assert [link for link in links if not (TUTORIAL.parent / link).is_file()] == []
 
 
 @pytest.mark.long
 @pytest.mark.machine
 @pytest.mark.costs(20)
-def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
+def test_the_tutorial_runs_from_top_to_bottom(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     folders = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
@@ -49,6 +75,12 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    executed = cleaned(json.loads((tmp_path / "executed.ipynb").read_bytes()))
+    if request.config.getoption("--accept"):
+        written = json.dumps(executed, indent=1, ensure_ascii=False) + "\n"
+        TUTORIAL.write_text(written, encoding="utf-8")
+    stored = json.loads(TUTORIAL.read_bytes())
+    assert [kinds(cell) for cell in stored["cells"]] == [kinds(cell) for cell in executed["cells"]]
     shown = [shown_by(cell) for cell in cells(tmp_path / "executed.ipynb")]
     topology, network, ping, record, figure, what_if, *_, results, curve, delay = shown
     assert topology.startswith("<svg")
@@ -60,6 +92,14 @@ def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path) -> None:
     assert [each.count("<svg") for each in (figure, what_if, curve, delay)] == [1] * 4
     assert "9 of 9 done" in results
     assert "throughput (Mbit/s)" in results
+
+
+def kinds(cell: dict[str, Any]) -> list[object]:
+    """Return a cell's printed text, and the kinds of what it displays, which versions may change."""
+    return [
+        "".join(output["text"]) if "text" in output else sorted(output["data"])
+        for output in cell.get("outputs", ())
+    ]
 
 
 def shown_by(cell: dict[str, Any]) -> str:
