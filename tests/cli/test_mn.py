@@ -62,6 +62,17 @@ def test_a_script_runs_with_its_arguments_input_and_status(wanlab: Any) -> None:
 
 
 @pytest.mark.machine
+def test_a_throughput_test_over_a_cut_link_fails_in_a_line_and_the_prompt_goes_on(
+    wanlab: Any,
+) -> None:
+    ran = wanlab("mn", input=b"link s1 h1 down\niperfudp\niperf\nh1 echo on\n")
+    assert ran.status == 1
+    assert b"mininet> on\n" in ran.output
+    assert "Traceback" not in ran.errors
+    assert "Caught exception" not in ran.errors
+
+
+@pytest.mark.machine
 def test_a_failed_test_sets_the_status(wanlab: Any) -> None:
     (wanlab.folder / "own.py").write_text(
         "def cut(net):\n    net.configLinkStatus('h1', 's1', 'down')\n    return net.pingAll()\n"

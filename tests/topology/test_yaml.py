@@ -97,6 +97,20 @@ def test_yaml_describes_switches_completely() -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "ours"),
+    [
+        ("nodes: [{host: h1, gateway: 10.0.0.1}]", "default_route"),
+        ("nodes: [{host: h1, addresses: 10.0.0.1/24}]", "ip"),
+        ("nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2], bandwidth: 5Mbps}]", "rate"),
+        ("nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2], latency: 5ms}]", "delay"),
+    ],
+)
+def test_the_error_for_another_programs_word_suggests_ours(field: str, ours: str) -> None:
+    with pytest.raises(TopologyError, match=rf"unknown field .* \(did you mean {ours}\?\)"):
+        yaml.load(field)
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         (
