@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,26 @@ def test_a_drawing_whose_controller_is_absent_says_so(wanlab: Any) -> None:
     ran = wanlab("mn", "--topo", "drawing.yaml", "--test", "pingpair")
     assert ran.status == 1
     assert "Unable to contact the remote controller at 127.0.0.1:6633\n" in ran.errors
+
+
+def test_the_prompt_runs_wanlabs_commands_and_says_why_a_permitted_controller_is_absent(
+    wanlab: Any,
+) -> None:
+    with socket.socket() as closed:  # bound, and not listening
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        ran = wanlab(
+            "mn",
+            "--allow-connect",
+            f"127.0.0.1:{port}",
+            "--controller",
+            f"remote,ip=127.0.0.1,port={port}",
+            input=b"wanlab drops\n",
+        )
+    assert f"(on your own computer: 127.0.0.1:{port}: Connection refused;" in ran.errors
+    assert b"Unknown command" not in ran.output
+    assert "Unknown command" not in ran.errors
+    assert b"no packet" in ran.output
 
 
 def test_no_time_passes_while_the_next_line_is_being_written(wanlab: Any) -> None:

@@ -178,11 +178,16 @@ class CLI(Cmd):
     # -- commands of nodes ------------------------------------------------------------------------
 
     def default(self, line: str) -> bool | None:  # type: ignore[override]
-        """Run `h1 COMMAND` in h1; names of nodes in the command are replaced by their addresses."""
+        """Run `h1 COMMAND` in h1; names of nodes in the command are replaced by their addresses.
+
+        `wanlab COMMAND` runs in the root namespace: people type it here, too.
+        """
         if line.strip() == "EOF":
             return self.do_EOF(line)
         first, rest = _first_word(line)
-        if first not in self.mn:
+        if first == "wanlab" and first not in self.mn:
+            self.do_sh(line)
+        elif first not in self.mn:
             self._fail(f"*** Unknown command: {line}\n")
         elif not rest:
             self._fail(f"*** Please enter a command for node: {first} <cmd>\n")

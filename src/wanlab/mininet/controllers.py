@@ -216,11 +216,12 @@ class RemoteController(Controller):
         Without `port`, both usual ports are tried.
         """
         ports = (self.port,) if self._has_fixed_port else OPENFLOW_PORTS
+        self._refusals: list[str] = []
         for port in ports:
             if self.isListening(self.ip, port) or self._is_relayed(port):
                 self.port = port
                 return
-        warn_of_absence(self.ip, ports)
+        warn_of_absence(self.ip, ports, self._refusals)
         if not self._has_fixed_port:
             info(f"Setting remote controller to {self.ip}:{self.port}\n")
 
@@ -233,16 +234,24 @@ class RemoteController(Controller):
         except (WanlabError, ValueError):
             return False
         if "connected" not in answer:
+            if answer.get("is_allowed"):
+                self._refusals.append(answer["error"])
             return False
         self.cmd("wanlab-relay", self.ip, port, "--detach")
         self.ip = "127.0.0.1"
         return self.isListening(self.ip, port)
 
 
-def warn_of_absence(address: str, ports: Sequence[int]) -> None:
-    """Say that no controller answers at these ports of an address."""
+def warn_of_absence(address: str, ports: Sequence[int], refusals: Sequence[str] = ()) -> None:
+    """Say that no controller answers at these ports of an address.
+
+    `refusals` are the reasons from the user's computer, where --allow-connect permits to look.
+    """
     for port in ports:
         warn(f"Unable to contact the remote controller at {address}:{port}\n")
+    if refusals:
+        warn(f"(on your own computer: {'; '.join(refusals)}; start the controller first)\n")
+        return
     warn(f"(to use one on your own computer: --allow-connect {address}:{ports[0]})\n")
 
 

@@ -2,6 +2,8 @@
 
     {"do": "connect", "address": "127.0.0.1", "port": 6653}  ->  {"connected": true} or {"error": "..."}
 
+An error with `"is_allowed": true` comes from the user's computer.
+
 Programs may connect only to controllers that the topology marks as "outside", and to the addresses
 in `Network(allow_connect=...)`. The controller lives on the real clock: while one is connected,
 virtual time never runs ahead of it, and the run cannot be repeated exactly.
@@ -50,7 +52,8 @@ class OutsideConnections:
         try:
             outside = socket.create_connection((address, port), timeout=CONNECT_TIMEOUT_REAL_S)
         except OSError as error:
-            connection.answer({"error": f"{address}:{port}: {error.strerror or error}"})
+            reason = f"{address}:{port}: {error.strerror or error}"
+            connection.answer({"error": reason, "is_allowed": True})
             return
         outside.settimeout(None)
         outside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
