@@ -176,6 +176,22 @@ def of_series(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("start", "1", "--start-jitter", "5"), 'the time "5" has no unit'),
+        (("run", "1", "--start-jitter", "soon"), '"soon" is not a time'),
+    ],
+)
+def test_options_of_time_are_checked_before_anything_runs(
+    wanlab: Any, options: tuple[str, ...], message: str
+) -> None:
+    ran = wanlab("lab", *options)
+    assert ran.status == 1
+    assert message in ran.errors
+    assert list(wanlab.folder.iterdir()) == []
+
+
 @pytest.mark.long
 @pytest.mark.machine
 def test_a_lab_starts_at_a_step_with_all_earlier_ones_done(wanlab: Any) -> None:

@@ -121,6 +121,12 @@ def test_the_seed_and_the_clock_change_the_digest(unit: Unit) -> None:
     assert len({now(unit), now(unit, seed=2), now(unit, clock="real")}) == 3
 
 
+def test_a_start_jitter_changes_the_digest(unit: Unit) -> None:
+    jitters = (0, 1_000_000, 5_000_000)
+    digests = {key(unit, seed=1, clock="virtual", start_jitter_ns=jitter) for jitter in jitters}
+    assert len(digests) == 3
+
+
 @pytest.mark.parametrize(
     ("change", "is_input"),
     [

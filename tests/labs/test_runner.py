@@ -14,6 +14,7 @@ from wanlab.labs.outcome import Outcome
 from wanlab.labs.report import is_good
 from wanlab.labs.runner import StepRunner
 from wanlab.labs.unit import Step, Unit
+from wanlab.network import StartJitter
 from wanlab.shared_folder import SharedFolder
 
 pytestmark = pytest.mark.machine
@@ -190,6 +191,54 @@ def test_a_terminal_works_whatever_is_typed(unit: Unit, tmp_path: Path) -> None:
     assert [o.problems for o in outcomes[:9]] == [[]] * 9
     assert (tmp_path / "home" / "a.txt").read_text() == "hello $HOME\n"
     assert outcomes[4].seconds == pytest.approx(1, abs=1e-3)
+
+
+def started_ns(
+    unit: Unit, folder: Path, *steps: Step, seed: int = 1, start_jitter_ns: int = 0
+) -> list[int]:
+    """Perform steps; return the times that `date +%s%N` has printed, in nanoseconds."""
+    folder.mkdir(exist_ok=True)
+    student_files.install(SharedFolder(folder), [unit])
+    with StepRunner(unit, folder, seed=seed, start_jitter_ns=start_jitter_ns) as runner:
+        outcomes = runner.perform(steps)
+    assert [outcome.problems for outcome in outcomes] == [[]] * len(steps)
+    return [int(word) for outcome in outcomes for word in outcome.output.split()]
+
+
+def test_commands_that_start_together_start_apart_with_a_start_jitter(
+    unit: Unit, tmp_path: Path
+) -> None:
+    steps = (
+        typed(1, "h1", "date +%s%N", waits_for_enter=True),
+        typed(2, "h2", "date +%s%N", waits_for_enter=True),
+        Step(3, "", ("h1", "h2"), enter=(1, 2)),
+    )
+    ms_ns = 1_000_000
+
+    def distance_ns(seed: int, jitter_ns: int) -> int:
+        one, other = started_ns(
+            unit, tmp_path / "home", *steps, seed=seed, start_jitter_ns=jitter_ns
+        )
+        return other - one
+
+    assert abs(distance_ns(1, 0)) < ms_ns
+    distances = [distance_ns(seed, 500 * ms_ns) for seed in (1, 2, 1)]
+    assert all(ms_ns < abs(distance) < 501 * ms_ns for distance in distances)
+    assert distances[0] == distances[2] != distances[1]
+
+
+def test_commands_at_the_prompt_start_later_with_a_start_jitter(unit: Unit, tmp_path: Path) -> None:
+    steps = (
+        typed(1, "mininet", "h1 date +%s%N", "h2 date +%s%N"),
+        typed(2, "mininet", "exit"),
+    )
+    ms_ns = 1_000_000
+    jitter = StartJitter(500 * ms_ns, seed=1)
+    jitter.next_ns()
+    delay_ns = jitter.next_ns()
+    without = started_ns(unit, tmp_path / "home", *steps)
+    late = started_ns(unit, tmp_path / "home", *steps, start_jitter_ns=500 * ms_ns)
+    assert late[1] - late[0] - (without[1] - without[0]) == pytest.approx(delay_ns, abs=ms_ns)
 
 
 def test_a_busy_terminal_accepts_no_commands(unit: Unit, tmp_path: Path) -> None:

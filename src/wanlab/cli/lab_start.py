@@ -20,6 +20,7 @@ from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import CLIENT, Unit
+from wanlab.network import parse_start_jitter
 from wanlab.shared_folder import SharedFolder, file_error, output_folder
 
 from . import execute
@@ -49,6 +50,7 @@ def start(
     without_tmux: bool,
     units: Path | None = None,
     at: int | None = None,
+    start_jitter: str | None = None,
 ) -> int:
     """Start a unit's network and its prompt; return the exit status of the prompt.
 
@@ -56,6 +58,7 @@ def start(
     the student's files cannot be written.
     """
     one_of("clock", clock, ("virtual", "real"))
+    jitter_ns = parse_start_jitter(start_jitter)
     unit = catalog.find(name, units)
     seed = unit.seed if seed is None else seed
     unit = unit_file.for_seed(unit, seed)
@@ -66,7 +69,15 @@ def start(
     home = SharedFolder(home.path.resolve())
     session = hand_in.new_session(home) if clock == "virtual" else None
     if at is not None:
-        started = _start_at(unit, at, home.path, seed=seed, clock=clock, session=session)
+        started = _start_at(
+            unit,
+            at,
+            home.path,
+            seed=seed,
+            clock=clock,
+            session=session,
+            start_jitter_ns=jitter_ns,
+        )
         network = started.network
     else:
         started = None
@@ -83,7 +94,8 @@ def start(
         if session is not None:
             network.session.record(session)
     with network if started is not None else nullcontext():
-        return _run(unit, network, started, home, seed, without_tmux=without_tmux)
+        variables = student_files.environment(seed, jitter_ns)
+        return _run(unit, network, started, home, variables, without_tmux=without_tmux)
 
 
 def _drawn_topology(home: SharedFolder, unit: Unit) -> Path:
@@ -104,12 +116,26 @@ def _install_files(home: SharedFolder, unit: Unit) -> None:
 
 
 def _start_at(
-    unit: Unit, at: int, home: Path, *, seed: int, clock: str, session: Path | None
+    unit: Unit,
+    at: int,
+    home: Path,
+    *,
+    seed: int,
+    clock: str,
+    session: Path | None,
+    start_jitter_ns: int,
 ) -> StartedUnit:
     progress = Progress()
     try:
         return start_at.start_at(
-            unit, at, home, seed=seed, clock=clock, session=session, say=progress.say
+            unit,
+            at,
+            home,
+            seed=seed,
+            clock=clock,
+            session=session,
+            say=progress.say,
+            start_jitter_ns=start_jitter_ns,
         )
     finally:
         progress.end()
@@ -120,7 +146,7 @@ def _run(
     network: Network,
     started: StartedUnit | None,
     home: SharedFolder,
-    seed: int,
+    variables: Mapping[str, str],
     *,
     without_tmux: bool,
 ) -> int:
@@ -139,7 +165,7 @@ def _run(
             f"the network is empty: save a topology as {_drawn_topology(home, unit)} and start again",
             file=sys.stderr,
         )
-    variables = {**student_files.environment(seed), "PROMPT_COMMAND": NOTE_COMMAND}
+    variables = {**variables, "PROMPT_COMMAND": NOTE_COMMAND}
     transcripts = Transcripts(home, [node.name for node in topology.nodes])
     starter = partial(_start, network, variables, None if uses_tmux else transcripts)
     options = ExecOptions(stdin_is_for_prompt=True, on_line=transcripts.note_line)

@@ -12,6 +12,7 @@ from .options import (
     Clock,
     Json,
     Kernel,
+    StartJitter,
     Traps,
     Units,
     UnitSeed,
@@ -122,6 +123,7 @@ def lab_start(
     no_tmux: Annotated[
         bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
     ] = False,
+    start_jitter: StartJitter = None,
     units: Units = None,
 ) -> None:
     """Start the network of a unit, with Mininet's prompt.
@@ -140,6 +142,10 @@ def lab_start(
     To have your work graded, type `wanlab lab check UNIT` in the network.
     With --at, all steps before STEP are typed for you (`wanlab lab show UNIT --steps` lists
     them). The command then lists the programs that those steps have left running.
+
+    At mininet>, two commands start in the same nanosecond if the first one ends with &. Two equal TCP
+    flows can then stay in step for minutes. With --start-jitter 5ms, each command that is typed there
+    starts up to 5 ms later, as on a real computer. (In the windows of tmux, your hands do that.)
     """
     from . import lab_start as command_module
 
@@ -152,6 +158,7 @@ def lab_start(
             without_tmux=no_tmux,
             units=units,
             at=at,
+            start_jitter=start_jitter,
         )
     )
 
@@ -197,6 +204,7 @@ def lab_run(
             "With --table: add the distributions that runs with --seeds have written to FOLDER."
         ),
     ] = None,
+    start_jitter: StartJitter = None,
 ) -> None:
     """Run a unit and compare the results with the course's manual.
 
@@ -226,13 +234,19 @@ def lab_run(
     command resumes. Runs with other code of wanlab, or another kernel, program or unit, do not
     count.
 
+    Where two terminals press Enter together, the commands start in the same nanosecond, with every
+    seed. Two equal TCP flows can then stay in step. --start-jitter 5ms starts each of them up to 5 ms
+    later, as on a real computer; the seed draws the delays.
+
     Exit status: 0, or 1 if a step failed, a number is outside its band and the unit states no
     cause, or the solution did not pass.
     """
     from wanlab.labs import catalog
+    from wanlab.network import parse_start_jitter
 
     from . import labs
 
+    start_jitter_ns = parse_start_jitter(start_jitter)
     if distributions is not None and table is None:
         raise typer.BadParameter("--distributions needs --table")
     if seeds is not None:
@@ -246,6 +260,7 @@ def lab_run(
             results=results,
             as_json=as_json,
             jobs=jobs,
+            start_jitter_ns=start_jitter_ns,
         )
     elif len(units) > 1 or units == [catalog.ALL] or table is not None:
         status = labs.run_several(
@@ -258,9 +273,17 @@ def lab_run(
             markdown=table,
             distributions=distributions,
             resumes=resume,
+            start_jitter_ns=start_jitter_ns,
         )
     else:
-        status = labs.run(units[0], seed=seed, clock=clock, results=results, as_json=as_json)
+        status = labs.run(
+            units[0],
+            seed=seed,
+            clock=clock,
+            results=results,
+            as_json=as_json,
+            start_jitter_ns=start_jitter_ns,
+        )
     raise typer.Exit(status)
 
 

@@ -55,7 +55,15 @@ def _row(name: str, units: Path | None) -> dict[str, object]:
     }
 
 
-def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool) -> int:
+def run(
+    name: str,
+    *,
+    seed: int | None,
+    clock: str,
+    results: Path,
+    as_json: bool,
+    start_jitter_ns: int = 0,
+) -> int:
     """Run a unit and print its report; return 0 if no step failed and no number is astray."""
     one_of("clock", clock, CLOCKS)
     unit = catalog.find(name)
@@ -66,7 +74,12 @@ def run(name: str, *, seed: int | None, clock: str, results: Path, as_json: bool
     try:
         progress.say(f"{unit.heading} (seed {seed}, {clock} clock, {unit.wire} wire)")
         unit_report = unit_run.run_unit(
-            unit, seed=seed, clock=clock, results=results, say=progress.say
+            unit,
+            seed=seed,
+            clock=clock,
+            results=results,
+            say=progress.say,
+            start_jitter_ns=start_jitter_ns,
         )
     finally:
         progress.end()
@@ -95,6 +108,7 @@ def run_several(
     markdown: Path | None = None,
     distributions: Path | None = None,
     resumes: bool = False,
+    start_jitter_ns: int = 0,
 ) -> int:
     """Run each unit in a separate process, `jobs` at a time, and print a summary.
 
@@ -116,6 +130,7 @@ def run_several(
             results=results,
             resumes=resumes,
             listener=progress,
+            start_jitter_ns=start_jitter_ns,
         )
     wall_s = progress.real_s()
     rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
@@ -134,7 +149,14 @@ def run_several(
 
 
 def run_seeds(
-    names: list[str], *, seeds: Sequence[int], clock: str, results: Path, as_json: bool, jobs: int
+    names: list[str],
+    *,
+    seeds: Sequence[int],
+    clock: str,
+    results: Path,
+    as_json: bool,
+    jobs: int,
+    start_jitter_ns: int = 0,
 ) -> int:
     """Run one unit with many seeds and print the distribution of each number.
 
@@ -146,7 +168,13 @@ def run_seeds(
     one_of("clock", clock, CLOCKS)
     with SeriesProgress() as progress:
         result, path = series.distribution_of(
-            names, seeds=seeds, clock=clock, results=results, jobs=jobs, listener=progress
+            names,
+            seeds=seeds,
+            clock=clock,
+            results=results,
+            jobs=jobs,
+            listener=progress,
+            start_jitter_ns=start_jitter_ns,
         )
     _write(path, result.to_json())
     if as_json:

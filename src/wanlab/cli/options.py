@@ -68,6 +68,15 @@ Clock = Annotated[
     str,
     choice_option("virtual (as fast as possible, repeatable) or real.", "CLOCK", "virtual", "real"),
 ]
+StartJitter = Annotated[
+    str | None,
+    typer.Option(
+        "--start-jitter",
+        help="Start each command that starts together with others up to TIME later, such as 5ms, by "
+        "a delay that the seed draws (default: all at the same instant).",
+        metavar="TIME",
+    ),
+]
 WireOption = Annotated[
     str,
     choice_option(

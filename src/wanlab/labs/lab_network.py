@@ -71,6 +71,7 @@ class LabNetwork:
         confines: bool = False,
         session: Path | bool | None = None,
         memory_bytes: int | None = None,
+        start_jitter_ns: int = 0,
     ) -> None:
         self._unit = unit
         self._session = session
@@ -82,7 +83,7 @@ class LabNetwork:
         self._folder = folder
         self._seed = seed
         self._clock = clock
-        self._environment = student_files.environment(seed)
+        self._environment = student_files.environment(seed, start_jitter_ns)
         self._network: Network | None = None
         self._prompt: RemotePrompt | None = None
         self._shells: dict[str, LabShell] = {}

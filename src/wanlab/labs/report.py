@@ -150,6 +150,8 @@ class UnitReport(TypedDict):
     seed: int
     variant: int | None
     clock: str
+    start_jitter_s: float
+    """The limit of the random delay of commands that start together; usually 0."""
     wire: str
     line_rate: str
     steps_count: int

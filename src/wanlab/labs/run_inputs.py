@@ -33,7 +33,13 @@ UNINVOLVED = UNINVOLVED_FOLDERS - {"labs", "mininet"} | {UNITS}
 """Folders of wanlab that take no part in a lab. Of the units, only the one that is run does."""
 
 
-def origin_of(unit: Unit, clock: str, submission: Mapping[str, str] | None = None) -> Origin:
+def origin_of(
+    unit: Unit,
+    clock: str,
+    submission: Mapping[str, str] | None = None,
+    *,
+    start_jitter_ns: int = 0,
+) -> Origin:
     """Return what the numbers of a unit depend on, except for the seed.
 
     `submission` has the hashes of the work that is graded.
@@ -44,7 +50,11 @@ def origin_of(unit: Unit, clock: str, submission: Mapping[str, str] | None = Non
         **(submission or {}),
     }
     return current_origin(
-        inputs, clock=clock, programs=programs_of(unit), uninvolved_folders=UNINVOLVED
+        inputs,
+        parameters={"start_jitter_ns": start_jitter_ns} if start_jitter_ns else {},
+        clock=clock,
+        programs=programs_of(unit),
+        uninvolved_folders=UNINVOLVED,
     )
 
 
@@ -53,16 +63,19 @@ def code() -> str:
     return code_hash(uninvolved_folders=UNINVOLVED)
 
 
-def key(unit: Unit, *, seed: int, clock: str) -> str:
+def key(unit: Unit, *, seed: int, clock: str, start_jitter_ns: int = 0) -> str:
     """Return the key of a run of this unit with the kernel that would boot now."""
-    return key_of(origin_of(unit, clock), seed)
+    return key_of(origin_of(unit, clock, start_jitter_ns=start_jitter_ns), seed)
 
 
-def finished_run(results: Path, unit: Unit, *, seed: int, clock: str) -> UnitReport | None:
+def finished_run(
+    results: Path, unit: Unit, *, seed: int, clock: str, start_jitter_ns: int = 0
+) -> UnitReport | None:
     """Return the report of a finished run of equal inputs; None if there is none in `results`."""
     with suppress(OSError, ValueError):
         content = output_folder(results).read(f"{unit.run_name(seed)}/report.json")
         report: UnitReport = json.loads(content)
-        if report.get("inputs") == key(unit, seed=seed, clock=clock):
+        inputs = key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns)
+        if report.get("inputs") == inputs:
             return report
     return None

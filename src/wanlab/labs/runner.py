@@ -12,6 +12,7 @@ from typing import NamedTuple
 from wanlab import Network, Topology, load
 from wanlab.errors import MachineError, RequirementError, WanlabError
 from wanlab.measure.metrics import StepOutput
+from wanlab.network import StartJitter
 from wanlab.shared_folder import SharedFolder, UnsafeFileError
 
 from . import student_files
@@ -70,12 +71,14 @@ class StepRunner:
         session: Path | bool | None = None,
         measures: bool = True,
         memory_bytes: int | None = None,
+        start_jitter_ns: int = 0,
     ) -> None:
         """Prepare to perform steps; the network boots when a step first needs it.
 
         `folder` becomes /home/admin. With `confines`, everything that is typed runs in a sandbox; see
         `Network.confine_programs`. `session` is the file in which the session is recorded (True: it is
         recorded without a file). Without `measures`, nothing is sampled and no figures are compared.
+        Commands that are to start together start up to `start_jitter_ns` later; see `StartJitter`.
         """
         self.unit = unit
         self.folder = folder
@@ -95,7 +98,9 @@ class StepRunner:
             confines=confines,
             session=session,
             memory_bytes=memory_bytes,
+            start_jitter_ns=start_jitter_ns,
         )
+        self._start_jitter = StartJitter(start_jitter_ns, seed)
         self._records = StepRecords()
         self._started: dict[str, StartedCommand] = {}
         """By the names that steps give these commands."""
@@ -322,8 +327,16 @@ class StepRunner:
         self._evaluate(outcome, outcome.output, waiting[0].shell.folder)
 
     def _run_waiting(self, waiting: Sequence[WaitingLine]) -> None:
-        """Press Enter for all lines before time passes, then wait until each has ended."""
-        for line in waiting:
+        """Press Enter for all lines before time passes, then wait until each has ended.
+
+        With a start jitter, each Enter comes a little later; the smallest delay is the first.
+        """
+        delays = [(self._start_jitter.next_ns(), line) for line in waiting]
+        passed_ns = 0
+        for delay_ns, line in sorted(delays, key=lambda delayed: delayed[0]):
+            if delay_ns > passed_ns:
+                self.network.run_for(delay_ns - passed_ns)
+                passed_ns = delay_ns
             line.shell.press_enter()
         for line in waiting:
             if line.outcome.step.for_ns is not None:

@@ -59,6 +59,7 @@ def run_units(
     results: Path,
     resumes: bool,
     listener: Listener | None = None,
+    start_jitter_ns: int = 0,
 ) -> list[UnitOutcome]:
     """Run units with each of the seeds; return the outcomes in the order of names and seeds.
 
@@ -71,7 +72,7 @@ def run_units(
         for seed in seeds or [catalog.find(name).seed]
     ]
     with TemporaryFolder("series") as folder:
-        runs = _UnitRuns(clock, results, folder)
+        runs = _UnitRuns(clock, results, folder, start_jitter_ns)
         batch = Batch(runs, len(tasks), listener)
         known = [task for task in tasks if resumes and runs.find(task)]
         batch.count(finished=len(known), cached=len(known))
@@ -84,14 +85,23 @@ def run_units(
 
 
 def unit_job(
-    task: SeededUnit, clock: str, results: Path, folder: Path, working_folder: Path
+    task: SeededUnit,
+    clock: str,
+    results: Path,
+    folder: Path,
+    working_folder: Path,
+    start_jitter_ns: int = 0,
 ) -> Job:
     """Return the job that runs a unit, for workers with `load_units`.
 
     `results` is relative to the working folder.
     """
     subject = {"unit": task.name, "seed": task.seed}
-    options = {"clock": clock, "results": str(results)}
+    options = {
+        "clock": clock,
+        "results": str(results),
+        "start_jitter_ns": start_jitter_ns,
+    }
     return Job(task.title, subject, folder, options, working_folder=working_folder)
 
 
@@ -101,8 +111,14 @@ def load_units(data: bytes, folder: Path) -> Perform:
 
     def perform(job: Job, say: Say) -> None:
         unit, seed = catalog.find(job.subject["unit"]), job.subject["seed"]
-        results = Path(job.options["results"])
-        run_unit(unit, seed=seed, clock=job.options["clock"], results=results, say=say)
+        run_unit(
+            unit,
+            seed=seed,
+            clock=job.options["clock"],
+            results=Path(job.options["results"]),
+            say=say,
+            start_jitter_ns=job.options["start_jitter_ns"],
+        )
 
     return perform
 
@@ -110,16 +126,23 @@ def load_units(data: bytes, folder: Path) -> Perform:
 class _UnitRuns(BatchTasks[SeededUnit]):
     """The runs of a series, and their outcomes."""
 
-    def __init__(self, clock: str, results: Path, folder: Path) -> None:
+    def __init__(self, clock: str, results: Path, folder: Path, start_jitter_ns: int) -> None:
         self.outcomes: dict[SeededUnit, UnitOutcome] = {}
         self._clock = clock
         self._results = results
         self._folder = folder
+        self._start_jitter_ns = start_jitter_ns
 
     def find(self, task: SeededUnit) -> bool:
         """Note the outcome of a finished run with equal inputs; return whether there is one."""
         unit = catalog.find(task.name)
-        report = run_inputs.finished_run(self._results, unit, seed=task.seed, clock=self._clock)
+        report = run_inputs.finished_run(
+            self._results,
+            unit,
+            seed=task.seed,
+            clock=self._clock,
+            start_jitter_ns=self._start_jitter_ns,
+        )
         if report is not None:
             self._note(task, report)
         return report is not None
@@ -129,7 +152,7 @@ class _UnitRuns(BatchTasks[SeededUnit]):
 
     def job(self, task: SeededUnit) -> Job:
         folder = self._folder / f"{task.name}-{task.seed}"
-        return unit_job(task, self._clock, self._results, folder, Path.cwd())
+        return unit_job(task, self._clock, self._results, folder, Path.cwd(), self._start_jitter_ns)
 
     def keep(self, task: SeededUnit, ended: EndedJob) -> str | None:
         folder = output_folder(self._results / catalog.find(task.name).run_name(task.seed))
@@ -171,6 +194,7 @@ def distribution_of(
     results: Path,
     jobs: int,
     listener: Listener | None = None,
+    start_jitter_ns: int = 0,
 ) -> tuple[distribution.UnitDistribution, Path]:
     """Run one unit with many seeds; return the distribution of each number, and its file.
 
@@ -189,6 +213,7 @@ def distribution_of(
         results=results,
         resumes=True,
         listener=listener,
+        start_jitter_ns=start_jitter_ns,
     )
     numbers = distribution.UnitDistribution(
         unit=unit.name,

@@ -71,6 +71,7 @@ def start_at(
     session: Path | bool | None,
     say: Callable[[str], None],
     memory_bytes: int | None = None,
+    start_jitter_ns: int = 0,
 ) -> StartedUnit:
     """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
     steps = steps_before(unit, at)
@@ -85,6 +86,7 @@ def start_at(
         session=session,
         measures=False,
         memory_bytes=memory_bytes,
+        start_jitter_ns=start_jitter_ns,
     ) as runner:
         outcomes = runner.perform(steps, finish=False)
         runner.run_topology()

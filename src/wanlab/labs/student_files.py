@@ -16,7 +16,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from wanlab import Network
+from wanlab.network import StartJitter
 from wanlab.shared_folder import SharedFolder
+from wanlab.units import format_time
 
 from . import lesson, seed_values
 from .unit import Unit
@@ -139,9 +141,11 @@ def machine_path(home: Path, path: str) -> str:
     return HOME + path[len(str(home)) :] if path.startswith(f"{home}/") else path
 
 
-def environment(seed: int) -> dict[str, str]:
+def environment(seed: int, start_jitter_ns: int = 0) -> dict[str, str]:
     """Return the environment of every terminal. A pager would wait for a key that nobody presses."""
+    jitter = {StartJitter.VARIABLE: format_time(start_jitter_ns)} if start_jitter_ns else {}
     return {
+        **jitter,
         "HOME": HOME,
         "PAGER": "cat",
         "SYSTEMD_PAGER": "",

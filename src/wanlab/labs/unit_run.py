@@ -80,8 +80,12 @@ def beginning(unit: Unit) -> tuple[Step, ...]:
 # -- a run ----------------------------------------------------------------------------------------
 
 
-def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> UnitReport:
+def run_unit(
+    unit: Unit, *, seed: int, clock: str, results: Path, say: Say, start_jitter_ns: int = 0
+) -> UnitReport:
     """Perform all steps, then the solution if there is one, and grade the result.
+
+    Commands that start together start up to `start_jitter_ns` later, each by a time of its own.
 
     The run's folder replaces an earlier one of the same seed. A run that is interrupted leaves what
     it has measured in a folder whose name ends in .partial; the exception's note names it.
@@ -93,7 +97,9 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
     with results_folder(final) as folder:
         home = folder / "home"
         student_files.install(SharedFolder(home).make(), [unit])
-        with StepRunner(unit, home, seed=seed, clock=clock, say=say) as runner:
+        with StepRunner(
+            unit, home, seed=seed, clock=clock, say=say, start_jitter_ns=start_jitter_ns
+        ) as runner:
             try:
                 steps, solved, check = _perform(unit, runner, seed, say)
             except BaseException:
@@ -101,7 +107,15 @@ def run_unit(unit: Unit, *, seed: int, clock: str, results: Path, say: Say) -> U
                 raise
             virtual_s = runner.network.now_ns / 1e9
             warnings = list(runner.network.warnings)
-        report = _report(unit, steps, solved, check, seed=seed, clock=clock)
+        report = _report(
+            unit,
+            steps,
+            solved,
+            check,
+            seed=seed,
+            clock=clock,
+            start_jitter_ns=start_jitter_ns,
+        )
         report["records"] = {
             step_record.name: {
                 "title": step_record.title,
@@ -145,11 +159,12 @@ def _report(
     *,
     seed: int,
     clock: str,
+    start_jitter_ns: int,
 ) -> UnitReport:
     figures = [figure for result in [*steps, *solved] for figure in result.figures]
     return {
         "wanlab": __version__,
-        "inputs": run_inputs.key(unit, seed=seed, clock=clock),
+        "inputs": run_inputs.key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns),
         "unit": unit.name,
         "kind": unit.kind,
         "number": unit.number,
@@ -159,6 +174,7 @@ def _report(
         "seed": seed,
         "variant": unit.variant(seed),
         "clock": clock,
+        "start_jitter_s": start_jitter_ns / 1e9,
         "wire": unit.wire,
         "line_rate": unit.line_rate,
         "steps_count": len(steps),

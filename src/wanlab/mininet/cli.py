@@ -27,6 +27,7 @@ from subprocess import call as call
 from typing import IO, Any, cast
 
 from wanlab.errors import WanlabError
+from wanlab.network import start_jitter_here
 
 from .commands import quietRun as quietRun
 from .connections import dumpNodeConnections, dumpPorts
@@ -84,6 +85,7 @@ class CLI(Cmd):
         self.inputFile: IO[str] | None = None
         self.has_failed = False
         self._prompt = prompt_for(self.stdin)
+        self._start_jitter = start_jitter_here()
         info("*** Starting CLI:\n")
         if script:
             self.do_source(script)
@@ -218,6 +220,8 @@ class CLI(Cmd):
         # A command that would read lines of a file or pipe, which are commands of the prompt, gets
         # the end of its input instead: it would wait for ever.
         has_input = self.isatty()
+        if delay_ns := self._start_jitter.next_ns():
+            time.sleep(delay_ns / 1e9)
         node.sendCmd(self._with_addresses(text), echoes=echoes and has_input, has_input=has_input)
         self.waitForNode(node)
 

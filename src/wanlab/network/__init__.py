@@ -4,5 +4,8 @@ from .host_service import Connection, call_host, open_request
 from .network import Network
 from .node import LiveNode
 from .process import Finished, Process
+from .start_jitter import StartJitter as StartJitter
+from .start_jitter import parse_start_jitter as parse_start_jitter
+from .start_jitter import start_jitter_here as start_jitter_here
 
 __all__ = ["Connection", "Finished", "LiveNode", "Network", "Process", "call_host", "open_request"]
