@@ -15,6 +15,7 @@ from wanlab.errors import TopologyError
 from wanlab.measure import traffic
 from wanlab.measure.traffic import Datagrams, FlowResults
 from wanlab.plan import plan_script
+from wanlab.topology.link_trace import read_trace
 from wanlab.topology.model import Host, Switch
 
 pytestmark = pytest.mark.machine
@@ -115,6 +116,22 @@ def test_each_packet_passes_at_the_opportunity_of_the_trace(
     # On a 40 Gbit/s wire, a packet delays the others in its millisecond by 0.3 us.
     late_ns = [at_ns - at_ms * 1_000_000 for at_ms, (at_ns, _) in zip(expected, went, strict=True)]
     assert 0 <= min(late_ns) <= max(late_ns) < 5_000
+
+
+def test_a_capture_of_a_link_that_is_busy_is_its_trace(start: Start, trace: list[int]) -> None:
+    net = start(behind_a_trace(trace=trace, queue={"kind": "fifo", "packets": 1000}))
+    net["h2"].run("wanlab-traffic serve -D")
+    file = Path(net.folder) / "down.pcapng"
+    with Sampling(net, [Capture("s1-eth2", file=file, snaplen=96, filter="udp dst port 5202")]):
+        net["h1"].run("wanlab-traffic udp h2 --rate 20Mbps --size 1472B --time 300ms --late 3s")
+    passed = packets(net, file)
+    first_ms = round(passed[0][0] / 1e6)
+    expected = [at_ms - first_ms for at_ms in islice(instants(trace), 20_000) if at_ms >= first_ms]
+    # The generator's handshake may have used other opportunities of the first millisecond.
+    used = expected.count(0) - [round(at / 1e6) for at, _ in passed].count(first_ms)
+    found = read_trace(file).at_ms
+    assert len(found) == len(passed) > 400
+    assert list(found) == expected[used : used + len(found)]
 
 
 def test_tcp_packets_pass_only_at_opportunities(start: Start, trace: list[int]) -> None:

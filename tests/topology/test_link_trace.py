@@ -1,10 +1,12 @@
 """Test reading, checking and writing link traces, which are mahimahi's files."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_captures import A, B, pcap, pcapng
 
 from wanlab.errors import TopologyError, WanlabError
 from wanlab.topology import Host, Topology, link, link_trace, load, save
@@ -114,3 +116,49 @@ def test_an_invalid_name_of_a_trace_is_refused(
     monkeypatch.setattr(link_trace, "MAX_FILE_BYTES", 1 << 16)
     with pytest.raises(WanlabError, match=reason):
         read_trace(name)
+
+
+@pytest.mark.parametrize("made", [pcap, pcapng])
+def test_a_capture_is_a_trace_of_the_bytes_that_it_delivered(tmp_path: Path, made: Any) -> None:
+    path = tmp_path / "lte.dat"  # recognised by its content
+    path.write_bytes(
+        made(
+            [
+                (0, 1500),  # exactly an opportunity
+                (1_000_000, 1500),
+                (1_501_000, 1500),  # nearer to 2 ms
+                (3_000_000, 748),  # half of one
+                (8_499_000, 748),
+                (9_000_000, 3004),  # two
+            ]
+        )
+    )
+    assert read_trace(path) == LinkTrace((0, 1, 2, 8, 9, 9))
+    assert trace_words(read_trace(path)) == str(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (pcap([(0, 1500, A, B), (10**6, 40, B, A)]), "has packets in both directions"),
+        (pcap([(0, 1500)]), "fill no opportunity after the first ms"),
+        (pcap([(0, 1500), (10**9, 1500)])[:-1], "is cut off after packet 1"),
+        (pcap([]), "has no packets"),
+    ],
+)
+def test_a_capture_that_is_no_trace_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(data)
+    with pytest.raises(WanlabError) as caught:
+        read_trace(path)
+    assert str(path) in caught.value.what
+    assert said in caught.value.what
+
+
+def test_a_topology_may_name_a_capture(tmp_path: Path) -> None:
+    (tmp_path / "up.pcap").write_bytes(pcap([(0, 1500), (10**6, 1500)]))
+    (tmp_path / "net.yaml").write_text(
+        "nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2], trace: up.pcap}]\n"
+    )
+    (port, _) = load(tmp_path / "net.yaml").links[0].ports
+    assert port.conditions.trace == LinkTrace((0, 1))

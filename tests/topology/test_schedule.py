@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_captures import A, B, pcap, pcapng
 
 from wanlab import input_file
 from wanlab.errors import WanlabError
@@ -175,3 +176,30 @@ def test_a_trace_of_rates_with_a_mistake_is_refused(
     path.write_text(text)
     with pytest.raises(WanlabError, match=message):
         read_schedule(str(path))
+
+
+@pytest.mark.parametrize("made", [pcap, pcapng])
+def test_a_capture_is_a_schedule_of_the_rates_of_its_frames(tmp_path: Path, made: Any) -> None:
+    path = tmp_path / "starlink.csv"  # recognised by its content
+    each_ms = [(ms * 1_000_000, 1236) for ms in range(200)]  # 10 Mbit/s with 14 bytes more
+    path.write_bytes(made([*each_ms, (420_000_000, 611)]))
+    assert [(change.at_ns, change.rate_bps) for change in read_schedule(path).changes] == [
+        (0, 10_000_000),
+        (200_000_000, 1_000),
+        (400_000_000, 50_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (pcap([(0, 1500, A, B), (10**6, 40, B, A)]), "has packets in both directions"),
+        (pcapng([]), "has no packets"),
+    ],
+)
+def test_a_capture_that_is_no_schedule_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(data)
+    with pytest.raises(WanlabError) as caught:
+        read_schedule(path)
+    assert said in caught.value.what

@@ -7,6 +7,10 @@ there. If the link has `trace_once`, it delivers nothing after the last line.
 
     trace="lte.trace"        a file; in a topology file, relative to its folder
     trace="1 1 2 5 9"        the times themselves
+    trace="lte.pcap"         a capture of a link that was busy: the times at which it delivered
+
+A capture becomes a trace by its bytes: each OPPORTUNITY_BYTES that IP packets filled, with 4 bytes for
+each packet, are an opportunity at the nearest ms since the first packet.
 """
 
 from __future__ import annotations
@@ -17,12 +21,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from wanlab.capture_file import IpPacket, has_both_directions, ip_packets, is_capture
 from wanlab.errors import WanlabError
 from wanlab.input_file import read_input
 from wanlab.topology.large_inputs import content_of
 
-OPPORTUNITY_BYTES = 1504
+EXTRA_BYTES = 4
+OPPORTUNITY_BYTES = 1500 + EXTRA_BYTES
 """A packet of 1500 bytes, and the 4 bytes that Mahimahi adds to each."""
+NS_PER_MS = 1_000_000
 MAX_MS = 2**32 - 1
 MAX_OPPORTUNITIES = 16 << 20
 MAX_FILE_BYTES = 11 * MAX_OPPORTUNITIES  # ten digits and a line end
@@ -63,9 +70,7 @@ def read_trace(words: object) -> LinkTrace:
     if isinstance(words, str) and is_numbers(words):
         return trace_of("\n".join(words.split()))
     name = str(words)
-    return content_of(
-        f"trace {name}", lambda: replace(trace_of(_text_of(Path(name)), name), file=name)
-    )
+    return content_of(f"trace {name}", lambda: replace(_trace_of_file(Path(name), name), file=name))
 
 
 def is_numbers(text: str) -> bool:
@@ -109,8 +114,39 @@ def trace_of(text: str, name: str = "the trace") -> LinkTrace:
     return LinkTrace(tuple(at_ms))
 
 
-def _text_of(path: Path) -> str:
+def one_direction(data: bytes, name: str) -> list[IpPacket]:
+    """Return the IP packets of a capture; raise WanlabError unless all went in one direction."""
+    packets = ip_packets(data, name)
+    if has_both_directions(packets):
+        raise WanlabError(
+            f"{name} has packets in both directions",
+            f"keep those of one: `tcpdump -r {name} -w one-way.pcap dst host ADDRESS`",
+        )
+    return packets
+
+
+def _trace_of_file(path: Path, name: str) -> LinkTrace:
+    data = read_input(path, "the trace", max_bytes=MAX_FILE_BYTES)
+    if is_capture(data):
+        return _trace_of_capture(one_direction(data, name), name)
     try:
-        return read_input(path, "the trace", max_bytes=MAX_FILE_BYTES).decode("ascii")
+        return trace_of(data.decode("ascii"), name)
     except UnicodeDecodeError:
         raise WanlabError(f"{path} is not a trace", "a trace has a number in each line") from None
+
+
+def _trace_of_capture(packets: Sequence[IpPacket], name: str) -> LinkTrace:
+    at_ms: list[int] = []
+    waiting_bytes = 0
+    for packet in packets:
+        waiting_bytes += packet.length + EXTRA_BYTES
+        filled, waiting_bytes = divmod(waiting_bytes, OPPORTUNITY_BYTES)
+        at_ms += [(packet.time_ns + NS_PER_MS // 2) // NS_PER_MS] * filled
+    if not at_ms or not at_ms[-1]:
+        raise WanlabError(
+            f"the IP packets in {name} fill no opportunity after the first ms",
+            f"an opportunity is {OPPORTUNITY_BYTES} bytes",
+        )
+    if len(at_ms) > MAX_OPPORTUNITIES:
+        raise WanlabError(f"{name} has {len(at_ms)} opportunities", f"at most {MAX_OPPORTUNITIES}")
+    return LinkTrace(tuple(at_ms))

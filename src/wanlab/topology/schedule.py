@@ -15,6 +15,9 @@ A file of two columns of numbers, with or without a line above them, is a trace 
 of the FCC, Norway and Starlink data sets: the time in seconds, and Mbit/s unless that line names kbit/s
 or bit/s. Times since 1970 count from the first. Where the rate is 0, the link passes 1 kbit/s.
 
+A capture (pcap, pcapng) of a link that was busy is a schedule of rates, too: those of its frames in each
+CAPTURE_INTERVAL_NS since the first one.
+
 A YAML file has a list of changes, as a topology does. With `schedule_repeat` the schedule repeats,
 each time from the link's initial conditions.
 """
@@ -28,15 +31,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
+from wanlab.capture_file import ETHERNET_BYTES, IpPacket, is_capture
 from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.input_file import read_input
 from wanlab.topology.large_inputs import content_of
+from wanlab.topology.link_trace import MAX_FILE_BYTES, one_direction
 from wanlab.topology.settings import SETTINGS, TIME, Setting
 from wanlab.units import format_time
 
 EPOCH_S = 1e8
 """Later times count from 1970."""
 MIN_RATE_BPS = 1_000
+CAPTURE_INTERVAL_NS = 100_000_000
 _COLUMN_GAP = re.compile(r"\s*[,;]\s*|\s+")
 
 
@@ -159,13 +165,31 @@ def _change(row: object) -> Change:
 
 def _rows_of(path: Path) -> Iterable[tuple[str, object]]:
     """Yield each row of a file with its position."""
+    data = read_input(path, "the schedule", max_bytes=MAX_FILE_BYTES)
+    if is_capture(data):
+        return _rows_of_capture(one_direction(data, str(path)))
     try:
-        text = read_input(path, "the schedule").decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise WanlabError(f"{path} is not UTF-8 text", "is it a schedule?") from None
     if path.suffix.lower() in (".yaml", ".yml"):
         return _rows_of_yaml(text, str(path))
     return _rows_of_csv(text, str(path))
+
+
+def _rows_of_capture(packets: Sequence[IpPacket]) -> Iterator[tuple[str, Change]]:
+    """Yield the rate of each interval with its position, without those that do not change it."""
+    bits: dict[int, int] = {}
+    for packet in packets:
+        interval = packet.time_ns // CAPTURE_INTERVAL_NS
+        bits[interval] = bits.get(interval, 0) + 8 * (packet.length + ETHERNET_BYTES)
+    last_bps = None
+    for interval in range(max(bits) + 1):
+        rate_bps = max(bits.get(interval, 0) * 10**9 // CAPTURE_INTERVAL_NS, MIN_RATE_BPS)
+        if rate_bps != last_bps:
+            at_ns = interval * CAPTURE_INTERVAL_NS
+            yield format_time(at_ns), Change(at_ns=at_ns, rate_bps=rate_bps)
+        last_bps = rate_bps
 
 
 def _rows_of_rates(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, Change]] | None:

@@ -1,20 +1,15 @@
 """List the packets of a capture file for the page.
 
-Reads pcapng (draft-ietf-opsawg-pcapng) as `Capture` and Wireshark write it, and the older pcap of
-`tcpdump -w`. Times are on the network's clock if the file says when that was 0, and otherwise since
-the first packet.
+Times are on the network's clock if the file says when that was 0, and otherwise since the first packet.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
-import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import BinaryIO
 
+from wanlab.capture_file import CapturedPacket, CaptureReader
 from wanlab.errors import WanlabError
 from wanlab.shared_folder import SharedFolder, file_error
 
@@ -24,129 +19,28 @@ from .protocol import ListedPacket, PacketDetails, PacketPage
 MAX_SCANNED = 100_000
 MAX_LISTED = 1000
 MAX_SHOWN_BYTES = 2048
-MAX_BLOCK_BYTES = 16 << 20
-_PCAP_HEADER_BYTES = 24
-_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
-_NAME, _RESOLUTION, _FLAGS = 2, 9, 2
-_BIG = b"\x1a\x2b\x3c\x4d"
-_PCAP = {
-    b"\xd4\xc3\xb2\xa1": ("<", 1000),
-    b"\xa1\xb2\xc3\xd4": (">", 1000),
-    b"\x4d\x3c\xb2\xa1": ("<", 1),
-    b"\xa1\xb2\x3c\x4d": (">", 1),
-}
-_ZERO = re.compile(rb"which was 0 at (\d{1,10})\.(\d{9}) s")
-_PACKET_HEADER_BYTES = 20
-
-
-@dataclass(frozen=True)
-class CapturedPacket:
-    """A packet of a file. `time_ns` is since 1970."""
-
-    number: int
-    time_ns: int
-    port: str
-    direction: str
-    length: int
-    data: bytes
-
-
-@dataclass
-class _Section:
-    order: str = "<"
-    names: list[str] = field(default_factory=list)
-    ticks_per_s: list[int] = field(default_factory=list)
 
 
 class CaptureFileReader:
-    """Reads the packets of a file one after the other; `zero_ns` is known once one has been read.
-
-    The file is not mapped into memory: a program in the network may shorten it meanwhile.
-    """
+    """Reads the packets of a file in a shared folder; `zero_ns` is known once one has been read."""
 
     def __init__(self, folder: SharedFolder, name: str) -> None:
         self._folder = folder
         self._name = name
-        self.zero_ns: int | None = None
+        self._reader: CaptureReader | None = None
+
+    @property
+    def zero_ns(self) -> int | None:
+        return self._reader.zero_ns if self._reader else None
 
     def packets(self) -> Iterator[CapturedPacket]:
         """Yield all packets. WanlabError if the file is no capture."""
         try:
             with self._folder.open(self._name) as file:
-                kind = file.read(4)
-                if not kind:
-                    return
-                if kind in _PCAP:
-                    file.seek(_PCAP_HEADER_BYTES)
-                    yield from self._pcap(file, *_PCAP[kind])
-                elif kind == struct.pack("<I", _SECTION):
-                    file.seek(0)
-                    yield from self._pcapng(file)
-                else:
-                    name = PurePosixPath(self._name).name
-                    raise WanlabError(f"{name} is not a packet capture (pcap or pcapng)")
+                self._reader = CaptureReader(file, PurePosixPath(self._name).name)
+                yield from self._reader.packets()
         except OSError as error:
             raise file_error("read", self._name, error) from None
-
-    def _pcap(self, file: BinaryIO, order: str, unit_ns: int) -> Iterator[CapturedPacket]:
-        header, number = struct.Struct(f"{order}IIII"), 0
-        while len(head := file.read(header.size)) == header.size:
-            seconds, rest, captured, length = header.unpack(head)
-            data = file.read(min(captured, MAX_BLOCK_BYTES))
-            number += 1
-            time_ns = seconds * 10**9 + rest * unit_ns
-            self.zero_ns = time_ns if self.zero_ns is None else self.zero_ns
-            yield CapturedPacket(number, time_ns, "", "", length, data)
-            if len(data) < captured:
-                return
-
-    def _pcapng(self, file: BinaryIO) -> Iterator[CapturedPacket]:
-        section, number = _Section(), 0
-        while len(head := file.read(12)) == 12:
-            if head[:4] == struct.pack("<I", _SECTION):
-                section = _Section(order=">" if head[8:] == _BIG else "<")
-            kind, length = struct.unpack_from(f"{section.order}II", head)
-            if not 12 <= length <= MAX_BLOCK_BYTES:
-                return
-            rest = file.read(length - 12)
-            if len(rest) < length - 12:
-                return  # the file is still being written
-            body = (head[8:] + rest)[:-4]
-            if kind == _SECTION:
-                if match := _ZERO.search(body):
-                    self.zero_ns = int(match[1]) * 10**9 + int(match[2])
-            elif kind == _INTERFACE:
-                options = dict(_options(body, 8, section.order))
-                resolution = (options.get(_RESOLUTION) or b"\x06")[0]
-                ticks = 2 ** (resolution & 127) if resolution & 128 else 10**resolution
-                section.names.append(options.get(_NAME, b"").decode(errors="replace"))
-                section.ticks_per_s.append(ticks)
-            elif kind == _PACKET:
-                if len(body) < _PACKET_HEADER_BYTES:
-                    name = PurePosixPath(self._name).name
-                    raise WanlabError(f"{name} is damaged after packet {number}")
-                number += 1
-                yield self._packet(section, number, body)
-
-    def _packet(self, section: _Section, number: int, body: bytes) -> CapturedPacket:
-        index, high, low, captured, length = struct.unpack_from(f"{section.order}IIIII", body)
-        ticks = section.ticks_per_s[index] if index < len(section.ticks_per_s) else 10**6
-        time_ns = ((high << 32) | low) * 10**9 // ticks
-        self.zero_ns = time_ns if self.zero_ns is None else self.zero_ns
-        options = dict(_options(body, 20 + captured + (-captured % 4), section.order))
-        flags = int.from_bytes(options.get(_FLAGS, b"")[:1], "little") & 3
-        direction = {1: "in", 2: "out"}.get(flags, "")
-        name = section.names[index] if index < len(section.names) else ""
-        return CapturedPacket(number, time_ns, name, direction, length, body[20 : 20 + captured])
-
-
-def _options(body: bytes, position: int, order: str) -> Iterator[tuple[int, bytes]]:
-    while position + 4 <= len(body):
-        code, length = struct.unpack_from(f"{order}HH", body, position)
-        if code == 0:
-            return
-        yield code, body[position + 4 : position + 4 + length]
-        position += 4 + length + (-length % 4)
 
 
 def list_packets(
