@@ -130,7 +130,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "record": DATA,
     "agent": set(),
     "controller": set(),
-    "generator": set(),
+    # Loads its reader of captures only for `replay`.
+    "generator": {"capture_file", "errors"},
     # Paths and command lines of the programs that the agent starts.
     "operations": {"agent"},
     "plan": {"operations", "topology"} | DATA,
@@ -351,9 +352,14 @@ def test_no_part_starts_the_command_line_and_reads_its_text() -> None:
 
 
 def test_code_that_runs_in_machines_imports_nothing_else() -> None:
-    for part in ("agent", "controller", "generator"):
+    for part, others in (
+        ("agent", ()),
+        ("controller", ()),
+        ("generator", ("capture_file", "errors")),
+    ):
         wrong = foreign_imports(PACKAGE / part, part)
-        assert [line for line in wrong if f" imports wanlab.{part}" not in line] == []
+        allowed = tuple(f" imports wanlab.{name}" for name in (part, *others))
+        assert [line for line in wrong if not any(name in line for name in allowed)] == []
 
 
 @pytest.mark.parametrize(

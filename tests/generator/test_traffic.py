@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from made_captures import A, B, pcap
 
-from wanlab import Network, shapes
+from wanlab import Capture, Network, Sampling, shapes
+from wanlab.capture_file import ip_packets
 from wanlab.errors import CommandError
 from wanlab.measure import traffic
 from wanlab.measure.traffic import Datagrams, FlowResults
@@ -16,8 +19,8 @@ TOPOLOGY = shapes.minimal(rate="20Mbps", delay="5ms")
 
 
 @pytest.fixture(scope="module")
-def net() -> Iterator[Network]:
-    with Network(TOPOLOGY, seed=1) as network:
+def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    with Network(TOPOLOGY, seed=1, folder=tmp_path_factory.mktemp("traffic")) as network:
         network["h2"].run("wanlab-traffic serve -D")
         network["h1"].run("ping -c 1 h2")
         yield network
@@ -132,6 +135,59 @@ def test_datagrams_are_sent_in_bursts_with_pauses(net: Network) -> None:
     assert isinstance(found, Datagrams)
     assert found.sent == 3 * 2  # 10 ms apart, in the bursts at 0, 100 and 200 ms
     assert found.last_ns - found.first_ns == pytest.approx(210e6, abs=1e5)
+
+
+def test_a_capture_is_replayed_with_its_sizes_and_times(net: Network) -> None:
+    sent = [(0, 1500), (1_000_000, 52), (1_250_000, 40), (90_000_000, 1300), (90_000_000, 600)]
+    folder = Path(net.folder)
+    (folder / "game.pcap").write_bytes(pcap([*sent, (5, 60, B, A)], in_ns=True))
+    capture = Capture("h1-eth0", file=folder / "replayed.pcapng", filter="udp port 5202")
+    with Sampling(net, [capture]):
+        command = f"wanlab-traffic replay h2 game.pcap --from {A} --json"
+        found = traffic.parse(net["h1"].run(command).output)
+    replayed = ip_packets((folder / "replayed.pcapng").read_bytes(), "replayed.pcapng")
+    # The generator's header needs 24 bytes behind 28 of IP and UDP.
+    assert [packet.length for packet in replayed] == [max(52, length) for _, length in sent]
+    # Packets of one instant follow each other on a wire of 40 Gbit/s.
+    late_ns = [packet.time_ns - at for packet, (at, _) in zip(replayed, sent, strict=True)]
+    assert 0 <= min(late_ns) <= max(late_ns) < 10_000
+    assert isinstance(found, Datagrams)
+    assert (found.sent, found.lost, found.size_bytes) == (5, 0, 3504 // 5 - 28)
+    assert found.interval_ns == 22_500_000
+
+
+def test_a_replay_ends_after_a_time(net: Network) -> None:
+    (Path(net.folder) / "one-way.pcap").write_bytes(pcap([(0, 100), (10**6, 100), (10**7, 100)]))
+    command = "wanlab-traffic replay h2 one-way.pcap --time 2ms --json"
+    found = traffic.parse(net["h1"].run(command).output)
+    assert isinstance(found, Datagrams)
+    assert found.sent == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "output"),
+    [
+        ("a.pcap", pcap([]), "a.pcap has no packets"),
+        ("a.pcap", pcap([(0, 100)])[:-1], "a.pcap is cut off after packet 0"),
+        ("a.pcap", pcap([(0, 100), (1, 100, B, A)]), f"choose one by --from: {A}, {B}"),
+        (
+            "a.pcap --from 1.1.1.1",
+            pcap([(0, 100)]),
+            f"no packets from 1.1.1.1; it has those of {A}",
+        ),
+        ("a.pcap", pcap([(0, 100)], link_type=105), "a.pcap is a capture of 802.11"),
+        ("a.pcap", b"10.0.0.1", "a.pcap is not a capture (pcap or pcapng)"),
+        ("b.pcap", b"", "cannot read the capture b.pcap: No such file"),
+        ("", b"", "replay needs a HOST and a CAPTURE"),
+    ],
+)
+def test_a_capture_that_cannot_be_replayed_is_explained(
+    net: Network, words: str, data: bytes, output: str
+) -> None:
+    (Path(net.folder) / "a.pcap").write_bytes(data)
+    with pytest.raises(CommandError) as caught:
+        net["h1"].run(f"wanlab-traffic replay h2 {words}")
+    assert output in caught.value.output
 
 
 def test_losses_and_late_datagrams_are_reported(net: Network) -> None:

@@ -26,6 +26,7 @@ wanlab-traffic poisson HOST (--load 10Mbps | --per-second N) [--time 10s] [--siz
 wanlab-traffic request HOST [--users N] [--time 10s | --count N] [--request 100B]
                        [--sizes SIZES] [--think 1s]
 wanlab-traffic udp HOST [--rate 1Mbps] [--size 1200B] [--time 10s] [--late 1s] [--on TIME --off TIME]
+wanlab-traffic replay HOST CAPTURE [--from ADDRESS] [--time 10s] [--late 1s]
 
 Receive (serve; with -D in the background, returning when it listens), or send to a HOST that receives:
   bulk      N parallel flows, for a time or of --bytes each
@@ -35,12 +36,14 @@ Receive (serve; with -D in the background, returning when it listens), or send t
   request   users that request, wait for the answer (of SIZES), think (--think on average) and repeat
   udp       datagrams at a constant rate of payload; one that arrives --late after the last was sent is
             lost. With --on and --off, they are sent at this rate in bursts with pauses of these lengths
+  replay    datagrams with the sizes and at the times of the IP packets in a file of tcpdump or Wireshark
+            (pcap, pcapng); --from: of those that this address sent; --time: only the first
 SIZES: 10KB, exponential:10KB, pareto:SHAPE,MIN,MAX (pareto:1.2,1KB,10MB), or a FILE of sizes and
 cumulative probabilities.
 Options of all senders:
   --seed N          seed of the random numbers (1)
-  --congestion NAME congestion control of the sender (not udp; request: of both sides)
-  --pacing RATE     maximum rate, enforced packet by packet (not udp)
+  --congestion NAME congestion control of the sender (not udp, replay; request: of both sides)
+  --pacing RATE     maximum rate, enforced packet by packet (not udp, replay)
   --dscp N          differentiated services code point of its packets, 0 to 63 (0)
   --port N          port that `serve` listens on (5202)
   --json            print JSON with the times of each flow
@@ -58,6 +61,7 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     "seed": arguments.whole_number,
     "congestion": str,
     "sizes": parse_sizes,
+    "from": str,
 }
 _SHARED_OPTIONS = ("seed", "port", "dscp")
 _TCP_OPTIONS = ("congestion", "pacing", *_SHARED_OPTIONS)
@@ -67,7 +71,9 @@ _OPTIONS_OF_KIND = {
     "poisson": ("load", "per-second", "time", "sizes"),
     "request": ("users", "time", "count", "request", "sizes", "think"),
     "udp": ("rate", "size", "time", "late", "on", "off"),
+    "replay": ("from", "time", "late"),
 }
+_DATAGRAM_KINDS = ("udp", "replay")
 
 
 class TrafficOptions:
@@ -120,16 +126,18 @@ def _main(command: list[str]) -> int:
     if kind not in _OPTIONS_OF_KIND:
         kinds = ", ".join(("serve", *_OPTIONS_OF_KIND))
         raise UsageError(f'"{kind}" is not a kind of traffic; the kinds are {kinds}')
-    shared = _SHARED_OPTIONS if kind == "udp" else _TCP_OPTIONS
+    shared = _SHARED_OPTIONS if kind in _DATAGRAM_KINDS else _TCP_OPTIONS
     parsers = {name: _PARSERS[name] for name in (*_OPTIONS_OF_KIND[kind], *shared)}
     flags = {"json"} | ({"fixed"} if kind == "onoff" else set())
     positional, values = parse_arguments(command[1:], parsers, flags)
-    if len(positional) != 1:
+    if kind == "replay" and len(positional) != 2:
+        raise UsageError("replay needs a HOST and a CAPTURE")
+    if kind != "replay" and len(positional) != 1:
         raise UsageError(f"{kind} needs exactly one HOST, not {len(positional)}")
-    return _send(kind, positional[0], TrafficOptions(values))
+    return _send(kind, positional[0], TrafficOptions(values), *positional[1:])
 
 
-def _send(kind: str, host: str, options: TrafficOptions) -> int:
+def _send(kind: str, host: str, options: TrafficOptions, capture: str = "") -> int:
     try:
         port = options.number("port", PORT)
         addresses = _socket.getaddrinfo(host, port, 0, _socket.SOCK_STREAM)
@@ -151,6 +159,11 @@ def _send(kind: str, host: str, options: TrafficOptions) -> int:
         pacing_bps, dscp = options.number("pacing", 0), options.number("dscp", 0)
         return Sender(address, family, congestion, pacing_bps, dscp)
 
+    if kind == "replay":
+        from .replay import packets_of  # which most transfers do not need
+
+        packets = packets_of(capture, options.text("from"), options.number("time", 0), family)
+        return _print_datagrams(report, _replay(sender(), packets, options), options)
     if kind == "udp":
         return _print_datagrams(report, _send_datagrams(sender(), options), options)
     return _print_transfers(report, _send_transfers(kind, sender, options), options)
@@ -226,8 +239,24 @@ def _send_datagrams(sender: Sender, options: TrafficOptions) -> dict[str, float]
     times_ns = _burst_times(interval_ns, on_ns, off_ns, until_ns)
     number = options.number("seed", 1) % 2**32
     late_ns = options.number("late", SECOND_NS)
-    received = sender.datagrams(times_ns, size, number, late_ns)
+    packets = ((at_ns, size) for at_ns in times_ns)
+    received = sender.datagrams(packets, size, number, late_ns)
     return {"size_bytes": size, "interval_ns": interval_ns, **received}
+
+
+def _replay(
+    sender: Sender, packets: list[tuple[int, int]], options: TrafficOptions
+) -> dict[str, float]:
+    """Send datagrams of these times and sizes; return means of both with the server's report."""
+    number = options.number("seed", 1) % 2**32
+    sizes = [size for _, size in packets]
+    received = sender.datagrams(packets, max(sizes), number, options.number("late", SECOND_NS))
+    intervals = max(1, len(packets) - 1)
+    return {
+        "size_bytes": sum(sizes) // len(sizes),
+        "interval_ns": (packets[-1][0] - packets[0][0]) / intervals,
+        **received,
+    }
 
 
 def _burst_times(interval_ns: float, on_ns: int, off_ns: int, until_ns: int) -> Iterator[int]:

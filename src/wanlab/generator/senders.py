@@ -196,26 +196,26 @@ class Sender:
         return sorted(transfers + failed, key=lambda transfer: transfer.start_ns)
 
     def datagrams(
-        self, times_ns: Iterable[int], size: int, number: int, patience_ns: int
+        self, packets: Iterable[tuple[int, int]], max_size: int, number: int, patience_ns: int
     ) -> dict[str, float]:
-        """Send a datagram at each of these times; return the server's report on them.
+        """Send datagrams of these times and sizes; return the server's report on them.
 
         The server waits for late datagrams for `patience_ns`.
         """
         udp = Socket(self._family, _socket.SOCK_DGRAM)
         self._mark(udp)
         udp.connect(self._address)
-        packet = bytearray(size)
+        buffer = memoryview(bytearray(max_size))
         with self._connection(DATAGRAMS, number, patience_ns) as control:
             if not receive(control, SENT.size):
                 raise ConnectionResetError(0, CLOSED_BY_SERVER)
             self._began_ns = now_ns()
             sent = 0
-            for at_ns in times_ns:
+            for at_ns, size in packets:
                 sleep_until(self._began_ns + at_ns)
                 sent += 1
-                DATAGRAM.pack_into(packet, 0, MAGIC, number, sent, now_ns())
-                udp.send(packet)
+                DATAGRAM.pack_into(buffer, 0, MAGIC, number, sent, now_ns())
+                udp.send(buffer[:size])
             control.sendall(SENT.pack(sent))
             data = receive(control, DATAGRAM_REPORT.size)
         if not data:

@@ -62,7 +62,7 @@ class FlowResults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Datagrams(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of datagrams. Delays and jitter are 0 if none arrived."""
+    """The results of `udp` or `replay`. Delays and jitter are 0 if none arrived."""
 
     host: str
     seed: int
@@ -76,6 +76,7 @@ class Datagrams(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     size_bytes: int
     interval_ns: float
+    """The size of the datagrams and the time between them; with `replay`, the means."""
     first_ns: float
     last_ns: float
     least_delay_ns: float
@@ -96,7 +97,7 @@ def parse(text: str | bytes) -> FlowResults | Datagrams:
     """Parse the whole output of one run."""
     try:
         kind = msgspec.json.decode(text, type=_Kind).kind
-        if kind == "udp":
+        if kind in ("udp", "replay"):
             return msgspec.json.decode(text, type=Datagrams)
         return msgspec.json.decode(text, type=FlowResults)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
