@@ -12,6 +12,7 @@ from typing import Any
 from .build import build_image, configure, find_image
 from .cache import Image, cache_folder, newest_named
 from .errors import BuildError
+from .fragments import parse_requests
 from .recipe import Recipe, kernel_names
 from .variants import define_variant, load_kernel, variant_names
 from .verify import verify_image
@@ -51,11 +52,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     build = commands.add_parser(
         "build",
         help="build it, unless it is in the cache",
-        description="Build a kernel, or a variant with patches of your own, unless it is in the "
+        description="Build a kernel, or a variant with changes of your own, unless it is in the "
         "cache. Its source is the computer's or is downloaded from its Debian mirror.",
     )
     build.add_argument("--again", action="store_true", help="build it even if it is in the cache")
-    variant = build.add_argument_group("a variant, with patches of your own")
+    variant = build.add_argument_group("a variant, with changes of your own")
     variant.add_argument("--name", help="name of the variant, as for --kernel")
     variant.add_argument("--base", default="", help="name of the kernel that the patches change")
     variant.add_argument(
@@ -66,6 +67,14 @@ def _parser(program: str) -> argparse.ArgumentParser:
         action="extend",
         metavar="FILE",
         help="patches, in the order in which they are applied (patch -p1)",
+    )
+    variant.add_argument(
+        "--config",
+        dest="requests",
+        nargs="+",
+        action="extend",
+        metavar="CONFIG_X=y|FILE",
+        help="options of the kernel, or files of them; an option that does not take effect is an error",
     )
     config = commands.add_parser(
         "config",
@@ -132,13 +141,20 @@ def _positive(text: str) -> int:
 
 def _chosen(options: argparse.Namespace) -> Recipe:
     """Return the recipe of the kernel on the command line, which may define a new variant."""
-    if options.command != "build" or not (options.name or options.base or options.patches):
+    if options.command != "build" or not (
+        options.name or options.base or options.patches or options.requests
+    ):
         return load_kernel(RECIPE_FOLDER, options.kernel, cache_folder())
     if options.kernel or not options.name:
         hint = "wanlab kernel build --name bbr3 --base 6.12 --patch FILE..."
         raise BuildError("a variant needs a name, and no other kernel beside it", hint)
     return define_variant(
-        RECIPE_FOLDER, options.name, options.base, options.patches or [], cache_folder()
+        RECIPE_FOLDER,
+        options.name,
+        options.base,
+        options.patches or [],
+        cache_folder(),
+        parse_requests(options.requests or []),
     )
 
 

@@ -13,7 +13,7 @@ are missing; `vanished` finds them, so that no requested option is silently igno
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from .errors import BuildError
 _OPTION = re.compile(r"CONFIG_(\w+)=(.*)")
 _NOT_SET = re.compile(r"# CONFIG_(\w+) is not set")
 _VALUE = re.compile(r'y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*"')
+_OF_USER = "asked for by --config"
 _SYMBOL = re.compile(r"^\s*(?:menu)?config\s+(\w+)", re.MULTILINE)
 
 
@@ -71,6 +72,40 @@ def _parse_option(line: str, reason: str, place: str) -> Option:
         hint = "write it as a comment on the line above"
         raise BuildError(f"{place}: CONFIG_{name} has no reason", hint)
     return Option(name=name, value=value, reason=reason, place=place)
+
+
+def parse_requests(words: Iterable[str]) -> tuple[Option, ...]:
+    """Return the options that a user asks for: each word is CONFIG_X=value or a file of such lines.
+
+    Unlike in a fragment, no reason is needed, and a complete `.config` with "is not set" can be read.
+    A later word replaces an earlier one.
+    """
+    found: dict[str, Option] = {}
+    for word in words:
+        for place, line in _requested_lines(word):
+            option = _parse_option(line, _OF_USER, place)
+            found[option.name] = option
+    return tuple(found.values())
+
+
+def _requested_lines(word: str) -> Iterator[tuple[str, str]]:
+    if word.startswith("CONFIG_") and "=" in word:
+        yield "--config", word
+        return
+    path = Path(word)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise BuildError(
+            f"--config {word}: cannot read this file: {reason}",
+            "name a file of options, or an option: --config CONFIG_TCP_CONG_WESTWOOD=y",
+        ) from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if match := _NOT_SET.fullmatch(line.strip()):
+            yield f"{path.name}:{number}", f"CONFIG_{match[1]}=n"
+        elif line.strip() and not line.startswith("#"):
+            yield f"{path.name}:{number}", line.strip()
 
 
 def load_fragments(folder: Path, kernel: str = "") -> tuple[Option, ...]:
@@ -143,6 +178,7 @@ def check_survived(options: Iterable[Option], config: Mapping[str, str], known: 
         what = "the kernel did not accept these options:\n" + "\n".join(lines)
         hint = (
             "Most often a dependency is missing: look for `depends on` in the Kconfig file that"
-            " defines the option, add the missing option to a fragment, or drop this one."
+            " defines the option, add the missing option to a fragment (in a variant: with --config),"
+            " or drop this one."
         )
         raise BuildError(what, hint)

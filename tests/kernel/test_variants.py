@@ -7,6 +7,7 @@ from kernelbuild import cache as kernels
 from kernelbuild import source as sources
 from kernelbuild.command import listed
 from kernelbuild.errors import BuildError
+from kernelbuild.fragments import parse_requests
 from kernelbuild.manifest import inputs, manifest_hash
 from kernelbuild.recipe import Recipe, kernel_names, load_recipe
 from kernelbuild.variants import define_variant, load_kernel, variant_names
@@ -216,3 +217,63 @@ def test_the_list_says_which_kernels_are_built_and_which_are_of_an_older_recipe(
 def test_a_kernel_without_a_name_in_its_manifest_is_named_after_its_source(tmp_path: Path) -> None:
     manifest = {"inputs": {"source": {"package": "linux-source-6.12"}}}
     assert kernels.Image(folder=tmp_path, manifest=manifest).name == "6.12"
+
+
+# -- options ----------------------------------------------------------------------------------------
+
+
+def test_a_variant_can_change_and_add_options_without_a_patch(
+    two_kernels: Path, tmp_path: Path
+) -> None:
+    requests = parse_requests(["CONFIG_NET=n", "CONFIG_PSI=y"])
+    recipe = define_variant(two_kernels, "psi", "6.12", [], tmp_path, requests)
+    assert {option.name: option.value for option in recipe.options} == {
+        "NET": "n",
+        "PSI": "y",
+        "LOCALVERSION": '"-wanlab-psi"',
+    }
+    assert load_kernel(two_kernels, "psi", tmp_path) == recipe
+    other = define_variant(two_kernels, "psi", "6.12", [], tmp_path, requests[:1])
+    assert hash_of(other) != hash_of(recipe)
+
+
+def test_options_that_the_base_has_anyway_make_no_variant(
+    two_kernels: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError, match=r"net would be equal to 6\.12") as raised:
+        define_variant(two_kernels, "net", "", [], tmp_path, parse_requests(["CONFIG_NET=y"]))
+    assert "--config CONFIG_X=y" in raised.value.hint
+
+
+def test_the_name_in_the_release_cannot_be_replaced_by_an_option(
+    two_kernels: Path, tmp_path: Path
+) -> None:
+    requests = parse_requests(['CONFIG_LOCALVERSION="-x"'])
+    with pytest.raises(BuildError, match="CONFIG_LOCALVERSION contains the name of the variant"):
+        define_variant(two_kernels, "mine", "", [], tmp_path, requests)
+
+
+def test_requests_are_options_or_files_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "my.config"
+    file.write_text("# a comment\nCONFIG_A=y\n\n# CONFIG_B is not set\nCONFIG_C=250\n")
+    found = parse_requests([str(file), "CONFIG_A=n"])
+    assert [(str(option), option.place) for option in found] == [
+        ("CONFIG_A=n", "--config"),
+        ("CONFIG_B=n", "my.config:4"),
+        ("CONFIG_C=250", "my.config:5"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("CONFIG_A=m", "CONFIG_A=m asks for a module"),
+        ("CONFIG_A=maybe", "'maybe' is not a value"),
+        ("nowhere.config", "--config nowhere.config: cannot read this file"),
+        ("CONFIG_A", "--config CONFIG_A: cannot read this file"),
+    ],
+)
+def test_a_wrong_request_is_refused(word: str, message: str) -> None:
+    with pytest.raises(BuildError) as raised:
+        parse_requests([word])
+    assert message in raised.value.what

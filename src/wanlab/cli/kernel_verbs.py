@@ -20,7 +20,7 @@ RecipeOptions = Annotated[
     list[str] | None,
     typer.Argument(
         autocompletion=completions.one_of(
-            "--jobs", "--again", "--source", "--name", "--base", "--patch"
+            "--jobs", "--again", "--source", "--name", "--base", "--patch", "--config"
         ),
         hidden=True,
     ),
@@ -33,7 +33,7 @@ ImageFolder = Annotated[
 
 @kernel.command("build", cls=PassedOn, context_settings=RECIPE)
 def kernel_build(arguments: RecipeOptions = None) -> None:
-    """Build a kernel, or a variant with your own patches."""
+    """Build a kernel, or a variant with your own changes."""
     _run("build", arguments)
 
 
