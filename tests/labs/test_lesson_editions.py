@@ -12,7 +12,9 @@ from wanlab.labs.lesson import PAGE, TERMINAL, edition
 NAMES = list(catalog.names())
 OF_THE_TERMINAL = re.compile(
     r"Ctrl-B|tmux|wanlab (?:lab|mn|web)\b|In the browser|(?:your|own) computer, (?:as|in) `lab"
-    r"|^[ >]*\$ |\(window \d|'s window \(|--seed|root@",
+    r"|^[ >]*\$ |\(window \d|'s window \(|--seed|root@"
+    # The page does not show a step that is left out.
+    r"|leave\s+out\s+the\s+(?:first|last)\s+command",
     re.MULTILINE,
 )
 OF_THE_PAGE = re.compile(r"press \*\*|\bcanvas\b.*[Tt]ool|Edit > Preferences|click \*\*", re.DOTALL)
