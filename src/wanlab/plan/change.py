@@ -12,6 +12,7 @@ from wanlab.operations import (
     Shape,
 )
 from wanlab.topology.model import Conditions, Port
+from wanlab.topology.tc_queues import limit_bytes
 
 from .shaping import (
     DEFAULT_QUEUE,
@@ -20,7 +21,6 @@ from .shaping import (
     SHAPER,
     burst_bytes,
     delay_line_packets,
-    limit_bytes,
     netem_words,
     shape_lines,
     tbf_words,

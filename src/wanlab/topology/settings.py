@@ -3,7 +3,7 @@
 The tables are read wherever a setting occurs: its word is read and written (`words`, `schedule`),
 checked (`check`), completed, listed in the reference, and shown in messages and in the page's forms
 (`web/typescript`). So a new setting is a row here, a field of `Conditions`, a word in `ConditionWords`,
-and its words for `tc` (`plan/shaping`); a new queue is a row here.
+and its words for `tc` (`plan/shaping`); a new queue is a row here (`tc_queues` has its words).
 """
 
 from __future__ import annotations
