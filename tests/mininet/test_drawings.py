@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from wanlab import shapes
-from wanlab.topology import dumps
+from wanlab.topology import Host, Queue, Switch, Topology, dumps, link, save
 
 WANLAB = [sys.executable, "-c", "from wanlab.cli import main; main()"]
 
 
-def wanlab(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def wanlab(
+    folder: Path, *arguments: str, typed: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return subprocess.run(
         [*WANLAB, *arguments],
@@ -24,7 +26,7 @@ def wanlab(folder: Path, *arguments: str, **variables: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        stdin=subprocess.DEVNULL,
+        input=typed,
     )
 
 
@@ -67,6 +69,21 @@ def test_options_that_a_drawing_sets_are_refused(tmp_path: Path) -> None:
         done = wanlab(tmp_path, "mn", "--topo", "drawing.mn", *option)
         assert done.returncode == 2
         assert f"{option[0]} has no effect with --topo drawing.mn" in done.stderr
+
+
+@pytest.mark.machine
+def test_an_exported_script_sets_the_queues_of_the_topology(tmp_path: Path) -> None:
+    queue = Queue("fq_codel", limit_packets=100)
+    lines = (link("h1", "s1"), link("s1", "h2", rate="10Mbps", delay="5ms", queue=queue))
+    topology = Topology(nodes=(Host("h1"), Host("h2"), Switch("s1")), links=lines)
+    save(topology, tmp_path / "two.py")
+    shown = "".join(
+        f"{node} tc qdisc show dev {port}\n"
+        for node, port in (("s1", "s1-eth2"), ("h2", "h2-eth0"))
+    )
+    done = wanlab(tmp_path, "python", "two.py", typed=shown)
+    assert done.stdout.count("qdisc fq_codel 20: parent 10:1 limit 100p") == 2, done.stdout
+    assert "left out" not in done.stdout + done.stderr
 
 
 @pytest.mark.long

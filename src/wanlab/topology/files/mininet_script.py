@@ -1,8 +1,8 @@
 """Export a topology as a program for Mininet's Python API, as MiniEdit does. The program runs with
 Mininet itself and with `wanlab python`. The format cannot be read back.
 
-Mininet's API cannot express an AQM, trunks or a NIC. The program lists such omissions in its first
-lines, and again when it runs.
+Mininet's API has no parameter for most queues; the program sets them with `tc`. It cannot express trunks
+or a NIC: the program lists such omissions in its first lines, and again when it runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from keyword import iskeyword
 
+from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
 from wanlab.topology.model import (
@@ -25,6 +26,7 @@ from wanlab.topology.model import (
     Topology,
 )
 from wanlab.topology.nic import BY_RULE
+from wanlab.topology.tc_queues import queue_words
 from wanlab.units import format_time
 
 HEAD = '''#!/usr/bin/env python
@@ -96,6 +98,8 @@ class _Script:
             if name.isidentifier() and not iskeyword(name) and name not in RESERVED_NAMES
         }
         self.left_out: list[str] = []
+        self._queues: list[str] = []
+        """The commands that set queues, which need the links."""
 
     def body(self) -> Iterator[str]:
         nodes = self._topology.nodes
@@ -194,6 +198,7 @@ class _Script:
 
     def _configuration(self) -> Iterator[str]:
         """Yield the commands that configure the network once all nodes and links exist."""
+        yield from self._queues
         for router in self._topology.routers:
             name = self._variables[router.name]
             yield f'{name}.cmd("sysctl -w net.ipv4.ip_forward=1")'
@@ -276,7 +281,7 @@ class _Script:
             if queue.limit_packets and queue == Queue(limit_packets=queue.limit_packets):
                 words["max_queue_size"] = queue.limit_packets
             else:
-                self._leave_out(f"the queue ({queue.kind}) of {port.name}")
+                self._set_queue(port, queue)
         expressible = {"rate_bps", "delay_ns", "jitter_ns", "loss_fraction", "queue"}
         default = Conditions()
         changed = {
@@ -285,6 +290,20 @@ class _Script:
         for name in sorted(changed - expressible):
             self._leave_out(f"{name.rsplit('_', 1)[0].replace('_', ' ')} of {port.name}")
         return words
+
+    def _set_queue(self, port: Port, queue: Queue) -> None:
+        """Set a queue below the qdiscs that TCLink installs for the rate (5:) and the delay (10:)."""
+        try:
+            words = queue_words(port, queue)
+        except TopologyError:
+            self._leave_out(f"the queue ({queue.kind}) of {port.name}")
+            return
+        conditions = port.conditions
+        parent = "parent 5:1" if conditions.rate_bps else "root"
+        if conditions.delay_ns or conditions.jitter_ns or conditions.loss_fraction:
+            parent = "parent 10:1"
+        line = f"tc qdisc add dev {port.name} {parent} handle 20: {words}"
+        self._queues.append(f"{self._variables[port.node]}.cmd({line!r})")
 
     def _leave_out(self, what: str) -> None:
         if what not in self.left_out:
