@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useRunning } from "../stores/running";
 import { useSelection } from "../stores/selection";
-import { portsOf } from "./chosen";
+import { portToCapture } from "./chosen";
 import { askCapture, endCapture } from "../packets/capture";
 
 /** Starts and stops capturing the packets of a port. */
@@ -12,9 +12,9 @@ export function CaptureTool() {
   const selected = useSelection((state) => state.ids);
   // The port that was chosen last, here or by selecting its link or node on the canvas.
   const [chosen, setChosen] = useState("");
-  const first = portsOf(selected, ports)[0]?.name ?? "";
+  const first = portToCapture("", selected, ports);
   useEffect(() => setChosen(first), [first]);
-  const port = ports.some(({ name }) => name === chosen) ? chosen : first;
+  const port = portToCapture(chosen, selected, ports);
   const isOn = captures.includes(port);
 
   const toggle = () => (isOn ? void endCapture(port) : askCapture(port));

@@ -13,6 +13,11 @@ export function portsOf(selected: ReadonlySet<string>, ports: readonly LivePort[
   return ofSelection.length ? ofSelection : [...ports];
 }
 
+/** The port that is offered for a capture: the chosen one if the network has it, or the first of the selection. */
+export function portToCapture(chosen: string, selected: ReadonlySet<string>, ports: readonly LivePort[]): string {
+  return ports.some(({ name }) => name === chosen) ? chosen : (portsOf(selected, ports)[0]?.name ?? "");
+}
+
 /** The series of these ports. Flows belong to no port, so all hosts' flows are watched and filtered by path. */
 export function seriesOf(kinds: readonly SeriesKind[], ports: readonly LivePort[]): WatchedSeries[] {
   return kinds.flatMap((kind) =>
