@@ -98,11 +98,20 @@ def test_a_lesson_is_started_at_a_later_step(student: Student) -> None:
     student.page.get_by_role("button", name="More actions").click()
     student.page.get_by_role("button", name="Start from step…").click()
     dialog = student.page.get_by_role("dialog", name="Start from a later step")
-    dialog.get_by_role("radio").nth(4).check()
+    # Nothing is done yet, so the first choice is suggested.
+    expect(dialog.get_by_role("radio").first).to_be_checked()
+    section = dialog.get_by_role("group", name="3.1 Which interface")
+    section.get_by_role("radio").first.check()
+    expect(dialog).to_contain_text("in 4 s on the network's clock")
     student.picture("start from a step")
     dialog.get_by_role("button", name="Start from step 6").click()
     expect(student.page.get_by_role("button", name="Stop", exact=True)).to_be_enabled()
     assert {"h1", "h2"} <= student.names_on_canvas()
+    expect(student.page.locator('.player-step[aria-current="step"]')).to_have_attribute(
+        "data-step", "6"
+    )
+    # Step 4 opens a terminal of h1.
+    student.reads(student.terminal("h1"), "h1:~#")
     student.picture("started")
 
 

@@ -9,8 +9,11 @@ from web_client import RefusedCommandError, WebClient
 @pytest.mark.long
 @pytest.mark.machine
 def test_a_unit_starts_at_a_step_with_the_earlier_ones_done(client: WebClient) -> None:
-    client.do("lesson", unit="3", action="start_at", step=9)
+    opened = client.do("lesson", unit="3", action="start_at", step=9)
     client.until(lambda: client.state["run"]["phase"] == "running")
+    # The terminals of h1 and h2, which the earlier steps have opened.
+    terminals = {it["id"]: it["title"] for it in client.state["terminals"]["terminals"]}
+    assert [terminals[name] for name in opened] == ["h1", "h2"]
     lesson = next(it for it in client.state["lessons"]["lessons"] if it["unit"] == "3")
     assert 8 in lesson["done"]
     assert 9 not in lesson["done"]
@@ -20,6 +23,18 @@ def test_a_unit_starts_at_a_step_with_the_earlier_ones_done(client: WebClient) -
     client.until(lambda: client.state["branches"]["live"] is not None)
     with pytest.raises(RefusedCommandError, match="a network is running"):
         client.do("lesson", unit="3", action="start_at", step=9)
+    client.stop()
+
+
+@pytest.mark.long
+@pytest.mark.machine
+def test_terminals_of_earlier_steps_are_opened_in_their_folders(client: WebClient) -> None:
+    # The first steps of Exercise 4 only open terminals; Lab 14 goes to a folder in one of them.
+    opened = client.do("lesson", unit="14", action="start_at", step=23)
+    titles = {it["id"]: it["title"] for it in client.state["terminals"]["terminals"]}
+    h1 = next(name for name in opened if titles[name] == "h1")
+    with client.reopened(h1) as terminal:
+        assert "1_BDP" in terminal.command("pwd; echo '<do''ne>'", "<done>")
     client.stop()
 
 

@@ -187,6 +187,10 @@ class LabNetwork:
         self._shells[name] = LabShell(network, name, node.start, folder, environment)
         return self._shells[name]
 
+    def open_shells(self) -> list[LabShell]:
+        """Return the terminals that are open, in the order in which they were opened."""
+        return [shell for shell in self._shells.values() if not shell.has_ended]
+
     def client_shell(self) -> LabShell | None:
         """Return the client's terminal if it has been opened."""
         return self._shells.get(CLIENT)

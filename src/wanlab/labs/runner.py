@@ -151,6 +151,10 @@ class StepRunner:
         """Return the terminal of a node, or the client's; it opens when it is first used."""
         return self._lab.shell(name, self.canvas.topology)
 
+    def working_folders(self) -> dict[str, str]:
+        """Return the working folder of each terminal that is open."""
+        return {shell.name: shell.folder for shell in self._lab.open_shells()}
+
     def release(self) -> Network:
         """Return the running network, which the caller must stop. Its terminals stay open."""
         return self._lab.release()

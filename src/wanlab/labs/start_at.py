@@ -25,7 +25,7 @@ class StartedUnit:
     topology: Topology
     """The topology as the steps have drawn it."""
     folders: dict[str, str]
-    """The working folder of each terminal in which the steps have typed something."""
+    """The working folder of each terminal that the steps have opened."""
     running: Sequence[tuple[str, str]]
     """Commands that were left running: each terminal with its command."""
     problems: Sequence[str]
@@ -90,8 +90,7 @@ def start_at(
     ) as runner:
         outcomes = runner.perform(steps, finish=False)
         runner.run_topology()
-        names = dict.fromkeys(name for step in steps for name in step.where if step.lines)
-        folders = {name: runner.shell(name).folder for name in names}
+        folders = runner.working_folders()
         running = runner.running_commands()
         topology, network = runner.canvas.topology, runner.release()
     problems = [

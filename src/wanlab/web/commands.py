@@ -317,7 +317,8 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     """Do something with a unit of the course.
 
     start           open its network beside the lesson
-    start_at        perform the steps before `step`, and go on there with the running network
+    start_at        perform the steps before `step`, and go on there with the running network; the
+                    reply is the ids of the terminals that it has opened
     cancel_start    stop performing them
     close           close the lesson
     type            type the commands of a step into its terminals

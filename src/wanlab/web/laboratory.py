@@ -411,8 +411,7 @@ class Laboratory:
                 await self._start_lesson(command, by)
                 return None
             case "start_at":
-                await self._start_lesson_at(command, by)
-                return None
+                return await self._start_lesson_at(command, by)
             case "cancel_start":
                 lessons.cancel_start()
                 return None
@@ -461,8 +460,11 @@ class Laboratory:
         self._end_session_of_document()
         return path
 
-    async def _start_lesson_at(self, command: commands.LessonCommand, by: str) -> None:
-        """Perform the steps of a unit before a given step, and run the resulting network."""
+    async def _start_lesson_at(self, command: commands.LessonCommand, by: str) -> list[str]:
+        """Perform the steps of a unit before a given step, and run the resulting network.
+
+        Return the ids of new terminals, one for each terminal that these steps have opened.
+        """
         lessons, clock = self.lessons, self.editor.document.preferences.clock
         if command.step is None:
             raise WanlabError("no step was named")
@@ -490,6 +492,7 @@ class Laboratory:
         for place, line in started.running:
             what = f"still running from an earlier step: {line} ({place})"
             self.broadcast.push(protocol.MessagePush(level="info", what=what))
+        return [await self._steps.open_terminal(*place) for place in started.folders.items()]
 
     async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:
         """Perform a canvas step of a unit, and return the ids of the terminals that it has opened.

@@ -89,19 +89,21 @@ class LessonSteps:
             return terminal.marks.at_mininet
         return terminal.node == node and not terminal.marks.at_mininet
 
-    async def open_terminal(self, name: str) -> str:
+    async def open_terminal(self, name: str, folder: str | None = None) -> str:
         """Open a new terminal, waiting until the network has started; return its id.
 
-        `name` is the name of a node, "client" or "mininet".
+        `name` is the name of a node, "client" or "mininet". The terminal begins in `folder`, or in
+        the home folder.
         """
         await self._session.wait_until_started()
-        return await self._open(self._node_id(name))
+        return await self._open(self._node_id(name), folder)
 
     def _node_id(self, name: str) -> str:
         return {CLIENT: CLIENT, MININET: PROMPT}.get(name) or self._session.node_id(name)
 
-    async def _open(self, node: str) -> str:
-        opened = await self._session.terminals.open(commands.OpenTerminalCommand(node=node))
+    async def _open(self, node: str, folder: str | None = None) -> str:
+        command = commands.OpenTerminalCommand(node=node)
+        opened = await self._session.terminals.open(command, folder=folder)
         return opened.terminal
 
     async def check(self) -> list[CheckResult]:

@@ -56,9 +56,9 @@ class NodeTerminals:
     # -- commands ---------------------------------------------------------------------------------
 
     async def open(
-        self, command: commands.OpenTerminalCommand, by: str = ""
+        self, command: commands.OpenTerminalCommand, by: str = "", *, folder: str | None = None
     ) -> protocol.OpenedTerminal:
-        """Open a terminal and wait until its program has started."""
+        """Open a terminal, in the home folder or another one; wait until its program has started."""
         size = (_clamped(command.rows, 2, 500), _clamped(command.columns, 10, 1000))
         argv = ["/bin/bash", "-c", command.command] if command.command else list(SHELL)
         title = command.node
@@ -70,7 +70,7 @@ class NodeTerminals:
             if node.kind == "controller":
                 raise WanlabError(f"{node.name} is a controller, which has no terminal")
             title = node.name
-        terminal, started = self._open(command.node, title, argv, size)
+        terminal, started = self._open(command.node, title, argv, size, folder=folder)
         try:
             await asyncio.wrap_future(started)
         except WanlabError:
@@ -90,7 +90,8 @@ class NodeTerminals:
         worker, plan = self._running()
         terminal = self.list.new(node, title)
         marks = shell_marks.SHELL_ENVIRONMENT if argv == list(SHELL) else shell_marks.ENVIRONMENT
-        environment = {**plan.environment, **marks, **({"PWD": plan.home} if plan.home else {})}
+        folder = folder or plan.home
+        environment = {**plan.environment, **marks, **({"PWD": folder} if folder else {})}
 
         def begin(network: Network) -> None:
             namespace = network.root if node in (CLIENT, PROMPT) else network[title]
@@ -100,7 +101,7 @@ class NodeTerminals:
                 namespace.start,
                 argv,
                 size=size,
-                folder=folder or plan.home,
+                folder=folder,
                 environment=environment,
             )
             self.on_open(record)

@@ -69,6 +69,7 @@ export function LessonView({ unit, onRead, onList }: Props) {
         <Actions
           unit={unit}
           page={page}
+          outline={outline}
           isOpen={open_unit === unit}
           isChecking={isChecking}
           onCheck={() => void check()}
@@ -186,12 +187,13 @@ function usePage(unit: string): LessonPage | string | null {
 interface ActionProps {
   unit: string;
   page: LessonPage | null;
+  outline: Outline;
   isOpen: boolean;
   isChecking: boolean;
   onCheck: () => void;
 }
 
-function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
+function Actions({ unit, page, outline, isOpen, isChecking, onCheck }: ActionProps) {
   const isRunning = useRunning((state) => state.run.phase === "running");
   const isStopped = useRunning(({ run: { phase } }) => phase === "stopped" || phase === "failed");
   const [isChoosing, setIsChoosing] = useState(false);
@@ -245,7 +247,10 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
               className="button"
               disabled={!isStopped || starting !== ""}
               title="Start from a later step: the earlier steps are performed for you"
-              onClick={() => setIsChoosing(true)}
+              onClick={() => {
+                setShowsMore(false);
+                setIsChoosing(true);
+              }}
             >
               Start from step…
             </button>
@@ -254,7 +259,9 @@ function Actions({ unit, page, isOpen, isChecking, onCheck }: ActionProps) {
           <Pin />
         </span>
       )}
-      {isChoosing && page !== null && <StartAt page={page} onClose={() => setIsChoosing(false)} />}
+      {isChoosing && page !== null && (
+        <StartAt page={page} cards={outline.cards} done={lesson?.done ?? []} onClose={() => setIsChoosing(false)} />
+      )}
     </span>
   );
 }

@@ -9,6 +9,7 @@ import { CLIENT, openTerminal, PROMPT, showTab } from "../terminals/tabs";
 import { terminalTab } from "../terminals/panes";
 import { performStep } from "./canvasSteps";
 import type { Card, Outline } from "./outline";
+import { useLessonPlace } from "./place";
 import { firstOpenCard, isComplete, nextSteps, placeAmong, stateOf } from "./progress";
 import { Prose, type ProseActions } from "./Prose";
 import { Hint, StepRow } from "./StepRow";
@@ -94,6 +95,13 @@ function useCard(cards: readonly Card[], done: ReadonlySet<number>): [number, (a
       return home > shown && isComplete(cards[shown]!, done) ? home : shown;
     });
   }, [cards, done]);
+  const startedAt = useLessonPlace((state) => state.startedAt);
+  useEffect(() => {
+    if (startedAt === null) return;
+    const home = cards.findIndex((card) => card.steps.some(({ n }) => n === startedAt));
+    if (home >= 0) setAt(home);
+    useLessonPlace.setState({ startedAt: null });
+  }, [cards, startedAt]);
   return [at, setAt];
 }
 

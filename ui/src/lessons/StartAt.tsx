@@ -1,15 +1,30 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Dialog } from "../layout/Dialog";
 import type { LessonPage, LessonStep } from "../protocol";
 import { useLessons } from "../stores/lessons";
 import { perform } from "../connection";
+import { secondsText } from "./instruction";
+import type { Card } from "./outline";
+import { choicesOf, secondsBefore, suggestionOf } from "./startAt";
 import { startUnit } from "./starting";
 
+interface Props {
+  page: LessonPage;
+  cards: readonly Card[];
+  done: readonly number[];
+  onClose: () => void;
+}
+
 /** Starts a unit at a later step: the steps before it are performed. */
-export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => void }) {
-  const later = page.steps.slice(1);
-  const [at, setAt] = useState(later[0]?.n ?? 1);
-  const before = page.steps.filter(({ n }) => n < at).length;
+export function StartAt({ page, cards, done, onClose }: Props) {
+  const choices = choicesOf(cards);
+  const [at, setAt] = useState(() => suggestionOf(choices, page.steps, new Set(done)) ?? 1);
+  const before = page.steps.filter(({ n, kind }) => n < at && kind !== "skip").length;
+  const seconds = secondsBefore(page.steps, at);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.querySelector(".is-chosen")?.scrollIntoView({ block: "center" });
+  }, []);
   const start = () => {
     onClose();
     void startUnit({ unit: page.unit, action: "start_at", step: at });
@@ -31,16 +46,25 @@ export function StartAt({ page, onClose }: { page: LessonPage; onClose: () => vo
     >
       <p className="dialog-text">
         {before === 1 ? "The step before it is" : `The ${before} steps before it are`} performed for you, as if you had
-        typed {before === 1 ? "it" : "them"}. Then the network runs, and you continue from the step that you choose
-        here:
+        typed {before === 1 ? "it" : "them"}
+        {seconds >= 1 && `, in ${secondsText(seconds)} on the network's clock`}. Then the network runs with the
+        terminals that they have opened, and you continue from the step that you choose here:
       </p>
-      <div className="start-steps" role="radiogroup" aria-label="Step">
-        {later.map((step) => (
-          <label key={step.n} className={step.n === at ? "is-chosen" : ""}>
-            <input type="radio" name="start-step" checked={step.n === at} onChange={() => setAt(step.n)} />
-            <span className="start-step-number">{step.n}</span>
-            <span className={step.lines.length > 0 ? "start-step-line" : ""}>{titleOf(step)}</span>
-          </label>
+      <div className="start-steps" role="radiogroup" aria-label="Step" ref={list}>
+        {choices.map(({ title, steps }) => (
+          <div key={steps[0]!.n} role="group" aria-label={title || "Steps"}>
+            {title && <p className="start-section">{title}</p>}
+            {steps.map((step) => (
+              <label key={step.n} className={step.n === at ? "is-chosen" : ""}>
+                <input type="radio" name="start-step" checked={step.n === at} onChange={() => setAt(step.n)} />
+                <span className="start-step-number">{step.n}</span>
+                <span className={step.lines.length > 0 ? "start-step-line" : ""}>
+                  {titleOf(step)}
+                  {done.includes(step.n) && <span className="start-step-done"> ✓ done</span>}
+                </span>
+              </label>
+            ))}
+          </div>
         ))}
       </div>
     </Dialog>

@@ -11,10 +11,12 @@ interface LessonPlace {
   parts: Readonly<Record<string, LessonPart>>;
   /** How far each part is scrolled, in pixels. */
   scrolled: Readonly<Record<string, number>>;
+  /** The step that the unit was started at, until its card is shown. */
+  startedAt: number | null;
 }
 
 export const useLessonPlace = create<LessonPlace>()(
-  persist((): LessonPlace => ({ unit: null, parts: {}, scrolled: {} }), { name: "wanlab.lesson" }),
+  persist((): LessonPlace => ({ unit: null, parts: {}, scrolled: {}, startedAt: null }), { name: "wanlab.lesson" }),
 );
 
 export function noteScrolled(part: string, pixels: number): void {

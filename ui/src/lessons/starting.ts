@@ -1,6 +1,9 @@
 /** Opening the network of a unit. */
 import { CommandError, perform, send, showError } from "../connection";
 import { askToSave } from "../files/topologies";
+import { terminalTab } from "../terminals/panes";
+import { showTab } from "../terminals/tabs";
+import { useLessonPlace } from "./place";
 
 interface Start {
   unit: string;
@@ -8,13 +11,22 @@ interface Start {
   step?: number;
 }
 
-/** Open a unit's network; ask first if there are unsaved changes. */
+/** Open a unit's network; ask first if there are unsaved changes. Terminals that a later start opens are shown. */
 export async function startUnit(start: Start): Promise<void> {
+  const opened = await started(start);
+  if (opened === null) return;
+  useLessonPlace.setState({ startedAt: start.step ?? null });
+  for (const terminal of opened) showTab(terminalTab(terminal));
+}
+
+async function started(start: Start): Promise<readonly string[] | null> {
   try {
-    await send({ do: "lesson", ...start });
+    return (await send({ do: "lesson", ...start })) as readonly string[] | null;
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== "not saved") return showError(error);
-    if (!(await askToSave())) return;
-    await perform({ do: "lesson", ...start, discard: true });
+    if (!(error instanceof CommandError) || error.code !== "not saved") showError(error);
+    else if (await askToSave()) {
+      return (await perform({ do: "lesson", ...start, discard: true })) as readonly string[] | null;
+    }
+    return null;
   }
 }
