@@ -1,11 +1,20 @@
 /// <reference types="vitest/config" />
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+/** The font's licence must come with it. */
+const fontLicence: Plugin = {
+  name: "font-licence",
+  async generateBundle() {
+    const source = await this.fs.readFile("node_modules/@fontsource-variable/inter/LICENSE");
+    this.emitFile({ type: "asset", fileName: "assets/inter-LICENSE.txt", source });
+  },
+};
 
 // `./dev ui` runs this, and the Python server serves the result. With `npx vite` (port 5173) the page
 // reloads when files change, and uses a running `wanlab web --port 8642`.
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), fontLicence],
   base: "/",
   build: {
     outDir: "../src/wanlab/web/static",

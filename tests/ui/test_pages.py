@@ -12,6 +12,7 @@ from dev import ui
 from wanlab.web.app import STATIC
 
 LARGEST_BYTES = 1_000_000
+LARGEST_FONT_BYTES = 60_000
 # Names of namespaces look like addresses, and links to the documentation of libraries are allowed.
 FETCHED = re.compile(r"""(?:src=|@import|url\(|fetch\(|import\()\s*["']?(?:https?:)?//""")
 
@@ -34,6 +35,17 @@ def test_the_first_page_loads_only_what_it_shows(pages: Path) -> None:
     for later in ("TerminalDock", "TerminalPane", "Charts", "Lessons"):
         assert later not in text
         assert list((pages / "assets").glob(f"{later}-*.js"))
+
+
+def test_the_font_comes_with_its_licence_and_is_loaded_first(pages: Path) -> None:
+    (font,) = (pages / "assets").glob("*.woff2")
+    assert font.stat().st_size < LARGEST_FONT_BYTES
+    licence = (pages / "assets" / "inter-LICENSE.txt").read_text(encoding="utf-8")
+    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
+    for page in ("index.html", "class.html"):
+        preload = re.search(r'<link\s+rel="preload"[^>]*>', (pages / page).read_text("utf-8"))
+        assert preload is not None
+        assert font.name in preload[0]
 
 
 def test_nothing_is_loaded_from_the_internet(pages: Path) -> None:

@@ -417,8 +417,12 @@ def test_advice_is_given_before_a_run(student: Student, server: Server) -> None:
     expect(student.page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
 
 
-def test_assets_are_compressed(server: Server, come: Callable[..., Student]) -> None:
+def test_assets_are_compressed_and_the_page_has_its_own_font(
+    server: Server, come: Callable[..., Student]
+) -> None:
     student = come(server)
+    fonts = "() => [...document.fonts].map(({ family, status }) => `${family} ${status}`)"
+    assert student.page.evaluate(fonts) == ["Inter loaded"]
     sizes: list[list[int]] = student.page.evaluate(
         "() => performance.getEntriesByType('resource').filter((it) => it.name.endsWith('.js'))"
         ".map((it) => [it.encodedBodySize, it.decodedBodySize])"

@@ -119,7 +119,7 @@ export class Plot {
   private options(): uPlot.Options {
     const axis = {
       stroke: colour("--text-soft"),
-      font: "11px system-ui, sans-serif",
+      font: `11px ${colour("--font")}`,
       grid: { stroke: colour("--line"), width: 1 },
       ticks: { stroke: colour("--line"), width: 1 },
     };

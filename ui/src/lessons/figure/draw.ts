@@ -3,7 +3,7 @@
 import { type FlowLayout, layOut, LINE, type Measure, type PlacedEdge, type PlacedNode } from "./layout";
 import { parse, type Sequence } from "./parse";
 
-const FONT = "13px system-ui, sans-serif";
+const FONT = '13px "Inter", system-ui, sans-serif';
 /** The smallest scale of a figure; to fit beyond that, it is drawn from top to bottom instead. */
 const MIN_SCALE = 0.8;
 const LANE = 110;
