@@ -103,6 +103,7 @@ def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
         "seed": 1,
         "variant": None,
         "clock": "virtual",
+        "start_jitter_s": 0.0,
         "wire": "gso",
         "line_rate": "0",
         "steps_count": len(steps),
