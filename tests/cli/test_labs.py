@@ -179,6 +179,11 @@ def of_series(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("start", "1", "--pace", "slow"), "slow"),
+        (
+            ("start", "1", "--pace", "fast", "--clock", "real"),
+            "--pace fast needs the virtual clock",
+        ),
         (("start", "1", "--start-jitter", "5"), 'the time "5" has no unit'),
         (("run", "1", "--start-jitter", "soon"), '"soon" is not a time'),
     ],

@@ -23,3 +23,12 @@ def test_the_next_time_slice_is_short_after_activity() -> None:
         time_slices.update(False)
     time_slices.always_short = True
     assert time_slices.length_ns == SHORT_NS
+
+
+def test_a_short_slice_may_be_longer_where_time_passes_faster() -> None:
+    time_slices = TimeSlices(always_short=True)
+    time_slices.short_ns = 60 * SHORT_NS
+    for _ in range(20):
+        time_slices.update(False)
+    assert time_slices.length_ns == 60 * SHORT_NS
+    assert (time_slices.is_idle, time_slices.is_long) == (False, False)

@@ -13,6 +13,7 @@ class ExecOptions:
     """How a program in a machine is connected to our terminal and clock.
 
     paces_to_real: time never passes faster than on a real clock.
+    hurries: while somebody types, time passes as on a real clock, and otherwise faster.
     stdin_is_for_prompt: our standard input, if it is not a terminal, holds lines for the program's
     prompt.
     variables: environment variables that the program has in addition to the machine's.
@@ -25,6 +26,7 @@ class ExecOptions:
     """
 
     paces_to_real: bool = False
+    hurries: bool = False
     stdin_is_for_prompt: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()

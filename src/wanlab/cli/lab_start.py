@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wanlab import Network, Process, load
+from wanlab.errors import WanlabError
 from wanlab.labs import catalog, hand_in, start_at, student_files, unit_file
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
@@ -51,6 +52,7 @@ def start(
     units: Path | None = None,
     at: int | None = None,
     start_jitter: str | None = None,
+    pace: str | None = None,
 ) -> int:
     """Start a unit's network and its prompt; return the exit status of the prompt.
 
@@ -59,6 +61,10 @@ def start(
     """
     one_of("clock", clock, ("virtual", "real"))
     jitter_ns = parse_start_jitter(start_jitter)
+    if pace is not None:
+        one_of("pace", pace, ("fast", "real"))
+        if pace == "fast" and clock == "real":
+            raise WanlabError("--pace fast needs the virtual clock", "leave out --clock real")
     unit = catalog.find(name, units)
     seed = unit.seed if seed is None else seed
     unit = unit_file.for_seed(unit, seed)
@@ -95,7 +101,7 @@ def start(
             network.session.record(session)
     with network if started is not None else nullcontext():
         variables = student_files.environment(seed, jitter_ns)
-        return _run(unit, network, started, home, variables, without_tmux=without_tmux)
+        return _run(unit, network, started, home, variables, without_tmux=without_tmux, pace=pace)
 
 
 def _drawn_topology(home: SharedFolder, unit: Unit) -> Path:
@@ -149,6 +155,7 @@ def _run(
     variables: Mapping[str, str],
     *,
     without_tmux: bool,
+    pace: str | None,
 ) -> int:
     """Run the prompt, or tmux; return its exit status."""
     topology = network.topology
@@ -168,7 +175,12 @@ def _run(
     variables = {**variables, "PROMPT_COMMAND": NOTE_COMMAND}
     transcripts = Transcripts(home, [node.name for node in topology.nodes])
     starter = partial(_start, network, variables, None if uses_tmux else transcripts)
-    options = ExecOptions(stdin_is_for_prompt=True, on_line=transcripts.note_line)
+    options = ExecOptions(
+        paces_to_real=pace == "real",
+        hurries=pace == "fast" and uses_tmux,
+        stdin_is_for_prompt=True,
+        on_line=transcripts.note_line,
+    )
     return execute.run_in(network, starter, command, options)
 
 

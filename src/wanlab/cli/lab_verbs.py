@@ -12,6 +12,7 @@ from .options import (
     Clock,
     Json,
     Kernel,
+    Pace,
     StartJitter,
     Traps,
     Units,
@@ -123,6 +124,7 @@ def lab_start(
     no_tmux: Annotated[
         bool, typer.Option("--no-tmux", help="Run only the prompt, even if tmux is installed.")
     ] = False,
+    pace: Pace = None,
     start_jitter: StartJitter = None,
     units: Units = None,
 ) -> None:
@@ -134,6 +136,7 @@ def lab_start(
     wanlab lab start 6
     wanlab lab start prob1 --seed 4 --folder ~/prob1
     wanlab lab start 16 --at 12 --folder ~/lab16-from-12
+    wanlab lab start 4 --pace fast
 
     FOLDER keeps your files, and FOLDER/transcripts keeps the output of the terminals. The home folder
     in the network also has the folders that the course's manual names: ~/lab_topologies,
@@ -159,6 +162,7 @@ def lab_start(
             units=units,
             at=at,
             start_jitter=start_jitter,
+            pace=pace,
         )
     )
 

@@ -68,6 +68,17 @@ Clock = Annotated[
     str,
     choice_option("virtual (as fast as possible, repeatable) or real.", "CLOCK", "virtual", "real"),
 ]
+Pace = Annotated[
+    str | None,
+    choice_option(
+        "In the windows of tmux, where time passes as on a real clock: fast lets a minute pass in a "
+        "second once no key has been pressed for 5 s. Without tmux, commands are as fast as possible; "
+        "real: never faster than real time.",
+        "PACE",
+        "fast",
+        "real",
+    ),
+]
 StartJitter = Annotated[
     str | None,
     typer.Option(

@@ -4,6 +4,7 @@ Every key goes to the program in the machine, including Ctrl-C, which its termin
 
 Time passes as fast as possible until the user interacts: after the first key, or when a program waits
 for a key (a shell, an editor) or for a line (cat, input()), it is never faster than a real clock.
+With `ExecOptions.hurries`, it is faster again once no key has been pressed for a few seconds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ DEFAULT_SIZE = (24, 80)
 CTRL_C = b"\x03"
 WATCHDOG_REAL_S = 0.5
 STUCK_REAL_S = 1.0
+HURRY_AFTER_REAL_S = 5.0
+"""Long enough to stop a ping after four replies, or to press Enter in a second terminal."""
+HURRIED_SPEED = 60
+"""A minute in a second. Without a limit, hours would pass while somebody reads."""
 
 
 def run_in_terminal(
@@ -142,6 +147,8 @@ class TerminalSession:
         self._keys_being_sent = b""
         self._has_hung_up = False
         self._windows = windows
+        self._hurries = options.hurries
+        self._paced_real_s = 0.0
         self._runs_at_every_prompt = options.runs_at_prompt(network)
         self._time_slices = TimeSlices(always_short=self._runs_at_every_prompt)
         self._lines = lines
@@ -168,6 +175,7 @@ class TerminalSession:
             self._time_slices.update(has_written)
             if not self._time_slices.always_short and self._is_interactive(has_written):
                 self._pace()
+            self._hurry_if_quiet()
             if self._time_slices.is_idle and self._process.is_running:
                 self._has_keys(LISTEN_REAL_S)
 
@@ -251,7 +259,18 @@ class TerminalSession:
     def _pace(self) -> None:
         """Let time pass no faster than a real clock from now on."""
         self._time_slices.always_short = True
+        self._time_slices.short_ns = SHORT_NS
         self._network.pace_to_real()
+        self._paced_real_s = time.monotonic()
+
+    def _hurry_if_quiet(self) -> None:
+        """Let time pass faster than a real clock if that is wanted and nobody has typed for a while."""
+        is_at_real_pace = self._time_slices.always_short and self._time_slices.short_ns == SHORT_NS
+        if not self._hurries or not is_at_real_pace:
+            return
+        if time.monotonic() - self._paced_real_s > HURRY_AFTER_REAL_S:
+            self._time_slices.short_ns = HURRIED_SPEED * SHORT_NS
+            self._network.pace_to_real(speed=HURRIED_SPEED)
 
     def _has_keys(self, real_s: float) -> bool:
         return not self._has_hung_up and bool(select.select([0], [], [], real_s)[0])

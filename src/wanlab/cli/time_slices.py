@@ -18,11 +18,13 @@ class TimeSlices:
 
     def __init__(self, always_short: bool) -> None:
         self.always_short = always_short
+        self.short_ns = SHORT_NS
+        """The length of a short slice."""
         self._length_ns = SHORT_NS
 
     @property
     def length_ns(self) -> int:
-        return SHORT_NS if self.always_short else self._length_ns
+        return self.short_ns if self.always_short else self._length_ns
 
     def update(self, something_happened: bool) -> None:
         """Choose the length of the next slice by what happened in the last one."""
@@ -33,9 +35,9 @@ class TimeSlices:
 
     @property
     def is_idle(self) -> bool:
-        return self.length_ns > SHORT_NS
+        return not self.always_short and self._length_ns > SHORT_NS
 
     @property
     def is_long(self) -> bool:
         """Whether nothing has happened for so long that a program may be waiting for the user."""
-        return self.length_ns >= LONG_NS
+        return not self.always_short and self._length_ns >= LONG_NS
