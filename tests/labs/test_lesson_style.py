@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -103,6 +104,21 @@ def parts(text: str, level: int) -> dict[str, str]:
 
 def without_folded(text: str) -> str:
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+def beside_the_manual(text: str) -> list[str]:
+    """Return the lines that speak of the manual where everybody reads them.
+
+    A table may have a column or a row of the manual's numbers.
+    """
+    lines = [*without_folded(text).splitlines(), ""]
+    found = []
+    for line, below in pairwise(lines):
+        if line.startswith("|"):
+            line = "" if below.startswith("|---") else line.split("|", 2)[2]
+        if re.search(r"\bmanual", line, re.IGNORECASE):
+            found.append(line)
+    return found
 
 
 def excerpts(section: str) -> list[tuple[str, str]]:
@@ -270,6 +286,30 @@ def test_the_last_step_is_the_check(unit: Unit) -> None:
         check = parts(check, 3)["Check and end"]
     assert f"wanlab lab check {unit.name}" in [line for _, line in typed(check)]
     assert "type `exit`" in check
+
+
+def test_what_the_manual_says_is_folded(unit: Unit) -> None:
+    """A student has no manual. Lab 1 says once what the course means by it."""
+    text = text_of(unit.name)
+    if unit.name == "1":
+        before, begins, rest = text.partition("The sections have the numbers of the printed")
+        assert begins
+        text = before + rest.partition("\n\n")[2]
+    assert beside_the_manual(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("The manual says 3.", True),
+        ("<details>\nThe manual says 3.\n</details>", False),
+        ("| h1 | manual | ours |\n|---|---|---|\n| rate | 3 | 4 |", False),
+        ("| h1 | ours |\n|---|---|\n| rate, manual | 4 |", False),
+        ("| h1 | ours |\n|---|---|\n| rate | 4 (the manual has 3) |", True),
+    ],
+)
+def test_remarks_about_the_manual_are_found(text: str, is_found: bool) -> None:
+    assert bool(beside_the_manual(text)) is is_found
 
 
 def test_prose_is_wrapped(unit: Unit) -> None:
