@@ -248,6 +248,15 @@ def test_the_duration_of_each_test_is_given(unit: Unit) -> None:
                 assert re.search(rf"\*\*Time:\*\*[^*]*\b{seconds:g} s\b", prose), (title, line)
 
 
+def test_a_unit_that_waits_for_minutes_says_how_to_wait_less(unit: Unit) -> None:
+    times = re.findall(r"\*\*Time:\*\*[^\n]*?(\d+) s\b", text_of(unit.name))
+    if max(map(int, times), default=0) < 60:
+        return
+    assert f"`wanlab lab start {unit.name} --pace fast`" in text_of(unit.name)
+    on_page = lesson.edition((unit.folder / "lesson.md").read_text(encoding="utf-8"), lesson.PAGE)
+    assert "the pace *as fast as possible*" in " ".join(on_page.split())
+
+
 def test_each_step_shows_what_to_expect(unit: Unit) -> None:
     if unit.kind != "lab":
         return
