@@ -14,6 +14,7 @@ import pytest
 from wanlab import load
 from wanlab.labs import catalog, durations, lesson
 from wanlab.labs.unit import Unit
+from wanlab.labs.unit_file import read_work
 
 NAMES = list(catalog.names())
 TASK = [
@@ -69,6 +70,8 @@ NAMES_FOLLOW = {
     "wanlab",
     "modprobe",
 }
+# Words of solutions that a student does not need, or that a task explains where it uses them.
+EXPLAINED_IN_TASKS = {"sleep", "fairness.sh"}
 HOURS = {
     **{"half an hour": 0.5, "an hour": 1.0, "two hours": 2.0},
     **{"an hour and a half": 1.5, "one and a half hours": 1.5},
@@ -232,6 +235,23 @@ def test_reminders_lead_to_the_earlier_unit_that_explains_the_command(unit: Unit
         codes = CODE.findall(line.split("|")[1])
         reminded = codes + [word for code in codes for word in code.split()]
         assert set(reminded) & words, line
+
+
+def test_an_exercise_explains_or_recalls_each_word_of_its_solution(unit: Unit) -> None:
+    """Its own tables do, so that nobody has to search earlier lessons for a command."""
+    if unit.kind != "exercise":
+        return
+    commands = parts(text_of(unit.name), 2)["Commands"]
+    codes = [code for line in commands.splitlines() for code in CODE.findall(line)]
+    recalled = set(codes) | {word for code in codes for word in re.split(r"[\s,]+", code)}
+    solution = read_work(unit.folder / "solution.yaml", unit.values)
+    used = {
+        word
+        for step in solution.steps
+        for line in step.lines
+        for word in words_of(step.where[0], line)
+    }
+    assert sorted(used - recalled - EXPLAINED_IN_TASKS) == []
 
 
 def test_the_duration_of_each_test_is_given(unit: Unit) -> None:
