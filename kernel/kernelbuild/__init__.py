@@ -13,6 +13,8 @@ Modules, each of which uses only those above it:
     manifest                                  the hash that names a kernel
     source, make, progress, requirements      the parts of a build
     cache                                     finished kernels
+    treediff, trees                           source trees that a person edits, and their changes
+    kept                                      the folder in which changed kernels are compiled
     build, verify                             make a kernel; compare one with the recipe
     command                                   the command line
 """

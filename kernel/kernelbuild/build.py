@@ -1,4 +1,8 @@
-"""Build the kernel of a recipe into the cache."""
+"""Build the kernel of a recipe into the cache.
+
+A kernel of the recipe is built in a temporary folder. A variant can be built in a folder that stays, in
+which only what differs from the previous variant is compiled (see kept.py); the result is the same.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,28 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from . import cache as kernels
 from . import source as sources
+from . import trees
 from .cache import IMAGE_FILE, Image
 from .errors import BuildError
 from .fragments import canonical_text, check_survived, known_symbols, parse_config
+from .kept import KeptBuild, patched_files
 from .make import run_make, terminated_as_interrupt
 from .manifest import inputs, machine_architecture, manifest_hash, tool_versions
 from .programs import run
 from .progress import Progress
-from .recipe import Recipe
+from .recipe import Recipe, load_recipe
 from .requirements import check_disk, check_programs
 
 LOG_FILE = "build.log"
+_MAX_NAMED_FILES = 5
 
 # Files of a build to keep beside the kernel and its configuration; `modprobe` reads modules.builtin.
 _KEPT = ("System.map", "modules.builtin", "modules.builtin.modinfo")
@@ -38,6 +46,11 @@ class Work:
     inputs: dict[str, Any]
     cache: Path
     jobs: int
+
+    @property
+    def archive_sha256(self) -> str:
+        """The hash of the source archive."""
+        return str(self.inputs["source"]["sha256"])
 
     @property
     def manifest_hash(self) -> str:
@@ -98,11 +111,14 @@ def build_image(
     cache: Path | None = None,
     jobs: int | None = None,
     again: bool = False,
+    keep: bool = False,
     stream: TextIO | None = None,
 ) -> Image:
     """Return the recipe's kernel from the cache, or build it and show the progress.
 
-    `again` builds it in any case. A failed build leaves its log; an interrupted build leaves nothing.
+    `again` builds it from nothing in any case. A failed build leaves its log; an interrupted build
+    leaves nothing. `keep` builds a variant in a folder that stays; an interrupted build continues there.
+    If that folder contains a complete build, it is used in any case.
     """
     if not again and source is None and (image := find_image(recipe, cache=cache)) is not None:
         return image
@@ -115,9 +131,43 @@ def build_image(
         _report_damage(work, progress)
         check_disk(work.cache, recipe.disk_bytes)
         with kernels.building_folder(work.cache) as folder, _log_kept(work, folder, progress):
-            image = _build(work, folder, progress)
+            is_kept = recipe.is_variant and (keep or _kept_build(work).is_complete)
+            build = _build_kept if is_kept else _build
+            image = build(work, folder, progress, again=again)
         progress.note(f"built {image.release} in {progress.elapsed()}: {image.path}")
         return image
+
+
+def unpack_tree(
+    base: Recipe,
+    folder: Path,
+    *,
+    source: Path | None = None,
+    cache: Path | None = None,
+    jobs: int | None = None,
+    stream: TextIO | None = None,
+) -> None:
+    """Unpack a base's patched source into a new folder, for a person to edit."""
+    trees.check_new_folder(folder)
+    cache = cache or kernels.cache_folder()
+    kernels.prepare(cache)
+    progress = Progress(stream or sys.stderr, base.steps)
+    work = plan_work(base, source=source, cache=cache, jobs=jobs, progress=progress)
+    with terminated_as_interrupt(), _locked(cache, progress), _line_cleared(progress):
+        check_disk(cache, base.disk_bytes)
+        unchanged = trees.provide_source(
+            base, work.archive_path, work.archive_sha256, cache, work.jobs, progress
+        )
+        trees.write_tree(base, unchanged, folder, progress)
+    progress.note(f"unpacked Linux {base.base} in {progress.elapsed()}: {folder}")
+
+
+@contextlib.contextmanager
+def _line_cleared(progress: Progress) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        progress.clear()
 
 
 def configure(
@@ -172,10 +222,81 @@ def _log_kept(work: Work, folder: Path, progress: Progress) -> Iterator[None]:
         raise
 
 
-def _build(work: Work, folder: Path, progress: Progress) -> Image:
+def _build(work: Work, folder: Path, progress: Progress, *, again: bool = False) -> Image:
     tree = _configured_tree(work, folder, progress)
-    progress.phase(f"compiling with {work.jobs} job{'s' if work.jobs != 1 else ''}")
-    _make(work, tree, [f"-j{work.jobs}", "linux"], folder, progress)
+    progress.phase(f"compiling with {_jobs(work)}")
+    _make(work, tree, [f"-j{work.jobs}", "linux"], folder, lambda step: progress.step())
+    return _finished(work, tree, folder, progress)
+
+
+def _build_kept(work: Work, folder: Path, progress: Progress, *, again: bool = False) -> Image:
+    """Build a variant in the folder that is kept for its base. `folder` is for temporary files."""
+    base = load_recipe(work.recipe.folder, work.recipe.base)
+    source = trees.provide_source(
+        base, work.archive_path, work.archive_sha256, work.cache, work.jobs, progress
+    )
+    kept = _kept_build(work)
+    progress.phase("preparing the files to compile")
+    kept.prepare(again=again)
+    kept.update(patched_files(work.recipe, source, len(base.patches), folder / "patched"))
+    requested = canonical_text(work.recipe.options)
+    key = kept.configuration_key(requested)
+    if not kept.is_configured(key):
+        kept.configured(None)
+        _configure(work, kept.tree, folder, progress)
+        kept.configured(key)
+    progress.expect(work.recipe.steps - kept.steps)
+    _compile_kept(work, kept, folder, progress)
+    return _finished(work, kept.tree, folder, progress)
+
+
+def _kept_build(work: Work) -> KeptBuild:
+    """Return the folder in which variants of the same base and source are built."""
+    base = load_recipe(work.recipe.folder, work.recipe.base)
+    key = trees.tree_key(base, work.archive_sha256)
+    return KeptBuild(trees.tree_folder(work.cache, key), work.inputs["tools"])
+
+
+def _compile_kept(work: Work, kept: KeptBuild, folder: Path, progress: Progress) -> None:
+    differs = kept.is_complete
+    what = "compiling what differs" if differs else "compiling everything, once,"
+    progress.phase(f"{what} with {_jobs(work)}")
+    on_step = partial(progress.doing, what) if differs else lambda step: progress.step()
+    log = folder / LOG_FILE
+    log.unlink(missing_ok=True)  # of the configuration
+    complete = False
+    try:
+        with kept.compiling():
+            _make(work, kept.tree, [f"-j{work.jobs}", "linux"], folder, on_step)
+        complete = True
+    finally:
+        kept.compiled(progress.steps, complete=complete)
+    if differs:
+        progress.note(compiled_text(log.read_text(encoding="utf-8", errors="replace")))
+
+
+def compiled_text(log: str) -> str:
+    """Return which files were compiled, according to the output of `make`."""
+    files = [
+        line.split()[1].removesuffix(".o") + ".c"
+        for line in log.splitlines()
+        if line.startswith("  CC ") and line.endswith(".o")
+    ]
+    if not files:
+        return "no file had to be compiled"
+    more = len(files) - _MAX_NAMED_FILES
+    named = ", ".join(files[:_MAX_NAMED_FILES]) + (f" and {more} more" if more > 0 else "")
+    return f"compiled {len(files)} file{'s' if len(files) != 1 else ''}: {named}"
+
+
+def _jobs(work: Work) -> str:
+    return f"{work.jobs} job{'s' if work.jobs != 1 else ''}"
+
+
+def _finished(work: Work, tree: Path, folder: Path, progress: Progress) -> Image:
+    """Store the kernel of a compiled tree in the cache."""
+    for note in variant_notes(work.recipe, tree):
+        progress.note(note)
     progress.phase("finishing")
     finished = folder / "finished"
     finished.mkdir()
@@ -197,6 +318,35 @@ def _build(work: Work, folder: Path, progress: Progress) -> Image:
     return kernels.store(work.cache, finished, manifest)
 
 
+def variant_notes(recipe: Recipe, tree: Path) -> list[str]:
+    """Return what the author of a variant's patches may have overlooked, in a compiled tree.
+
+    The kernel's configuration switches new options off, and `make` passes over files that no Makefile
+    names, both silently.
+    """
+    own = [patch for patch in recipe.patches if not patch.path.is_relative_to(recipe.folder)]
+    config = parse_config((tree / ".config").read_text(encoding="utf-8"))
+    asked = {option.name for option in recipe.options}
+    off = [
+        name
+        for patch in own
+        for name in sources.added_symbols(patch)
+        if name not in config and name not in asked
+    ]
+    notes = [
+        f"CONFIG_{name}, which your changes add, is off; switch it on with: --config CONFIG_{name}=y"
+        for name in dict.fromkeys(off)
+    ]
+    files = dict.fromkeys(name for patch in own for name in sources.named_files(patch))
+    return notes + [
+        f"{name} was not compiled: is it in the Makefile of its folder, and is its option on?"
+        for name in files
+        if name.endswith(".c")
+        and (tree / name).is_file()
+        and not (tree / name).with_suffix(".o").exists()
+    ]
+
+
 def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     """Return the folder of the unpacked, patched and configured source."""
     tree = folder / "source"
@@ -205,6 +355,11 @@ def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     sources.unpack(work.archive_path, tree, work.jobs)
     progress.phase(f"applying {len(work.recipe.patches)} patches")
     sources.apply_patches(work.recipe, tree)
+    _configure(work, tree, folder, progress)
+    return tree
+
+
+def _configure(work: Work, tree: Path, folder: Path, progress: Progress) -> None:
     progress.phase(f"configuring {len(work.recipe.options)} options")
     requested = folder / "requested.config"
     requested.write_text(canonical_text(work.recipe.options), encoding="utf-8")
@@ -212,11 +367,14 @@ def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     _make(work, tree, [f"KCONFIG_ALLCONFIG={requested}", "allnoconfig"], folder)
     config = parse_config((tree / ".config").read_text(encoding="utf-8"))
     check_survived(work.recipe.options, config, known_symbols(tree))
-    return tree
 
 
 def _make(
-    work: Work, tree: Path, targets: list[str], folder: Path, progress: Progress | None = None
+    work: Work,
+    tree: Path,
+    targets: list[str],
+    folder: Path,
+    on_step: Callable[[str], None] = lambda step: None,
 ) -> None:
     run_make(
         tree,
@@ -224,7 +382,7 @@ def _make(
         compiler=work.recipe.compiler,
         timestamp=work.recipe.timestamp,
         log=folder / LOG_FILE,
-        on_step=progress.step if progress else lambda: None,
+        on_step=on_step,
     )
 
 

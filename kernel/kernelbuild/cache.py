@@ -11,6 +11,7 @@
       sources/                   source archives that were fetched
       sources.json               hashes of source archives, so that each is read only once
       variants/                  variants of the user (see variants.py)
+      trees/                     sources to edit, and what is compiled from them (see trees.py)
       failed-....log             logs of failed builds
 
 A folder is renamed into place when it is complete, so a killed build leaves no partial kernel.

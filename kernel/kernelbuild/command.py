@@ -1,23 +1,27 @@
-"""The command line: build, list, verify, info, config."""
+"""The command line: build, tree, list, verify, info, config."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .build import build_image, configure, find_image
+from .build import build_image, configure, find_image, unpack_tree
 from .cache import Image, cache_folder, newest_named
 from .errors import BuildError
-from .fragments import parse_requests
+from .fragments import Option, parse_requests
+from .progress import Progress
 from .recipe import Recipe, kernel_names
-from .variants import define_variant, load_kernel, variant_names
+from .trees import tree_patch
+from .variants import define_variant, load_base, load_kernel, variant_names
 from .verify import verify_image
 
 RECIPE_FOLDER = Path(__file__).resolve().parent.parent
+TREE_PATCH = "tree.patch"
 NAME_HELP = "name of the kernel, see: list (default: 6.12)"
 
 
@@ -29,6 +33,8 @@ def main(
     try:
         if options.command == "list":
             return _list(as_json=options.json)
+        if options.command == "tree":
+            return _tree(options)
         recipe = _chosen(options)
         if options.command == "build":
             return _build(recipe, options)
@@ -42,7 +48,7 @@ def main(
         print(f"kernel: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("kernel: interrupted; nothing is left behind", file=sys.stderr)
+        print(f"kernel: interrupted; {_left_behind(options)}", file=sys.stderr)
         return 130
 
 
@@ -69,6 +75,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="patches, in the order in which they are applied (patch -p1)",
     )
     variant.add_argument(
+        "--tree",
+        type=Path,
+        metavar="FOLDER",
+        help="an edited source tree from `tree`; only what differs from the previous build is compiled",
+    )
+    variant.add_argument(
         "--config",
         dest="requests",
         nargs="+",
@@ -76,6 +88,15 @@ def _parser(program: str) -> argparse.ArgumentParser:
         metavar="CONFIG_X=y|FILE",
         help="options of the kernel, or files of them; an option that does not take effect is an error",
     )
+    tree = commands.add_parser(
+        "tree",
+        help="unpack the patched source for you to edit",
+        description="Unpack a kernel's source, with wanlab's patches, into a new folder for you to "
+        "edit. If git is installed, the folder is a repository whose first commit, with the tag "
+        "`base`, is the unchanged source. Build it with: build --tree FOLDER --name NAME",
+    )
+    tree.add_argument("folder", type=Path, help="folder to make")
+    tree.add_argument("--base", default="", help=NAME_HELP)
     config = commands.add_parser(
         "config",
         help="print the full configuration, checked; build nothing",
@@ -103,13 +124,13 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="build nothing: check the image for damage, and compare its "
         "source, patches and options with the recipe's",
     )
-    for command in (build, verify):
+    for command in (build, tree, verify):
         command.add_argument(
             "--jobs",
             type=_positive,
             help="parallel compilers (default: usable CPUs)",
         )
-    for command in (build, config, verify):
+    for command in (build, tree, config, verify):
         command.add_argument(
             "--source",
             type=Path,
@@ -139,23 +160,70 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _left_behind(options: argparse.Namespace) -> str:
+    is_kept = options.command == "build" and options.tree is not None
+    return "the next build continues from here" if is_kept else "nothing is left behind"
+
+
 def _chosen(options: argparse.Namespace) -> Recipe:
     """Return the recipe of the kernel on the command line, which may define a new variant."""
+    cache = cache_folder()
     if options.command != "build" or not (
-        options.name or options.base or options.patches or options.requests
+        options.name or options.base or options.patches or options.tree or options.requests
     ):
-        return load_kernel(RECIPE_FOLDER, options.kernel, cache_folder())
+        return load_kernel(RECIPE_FOLDER, options.kernel, cache)
     if options.kernel or not options.name:
         hint = "wanlab kernel build --name bbr3 --base 6.12 --patch FILE..."
         raise BuildError("a variant needs a name, and no other kernel beside it", hint)
+    requests = parse_requests(options.requests or [])
+    if options.tree is not None:
+        return define_from_tree(options, requests, cache)
     return define_variant(
-        RECIPE_FOLDER,
-        options.name,
-        options.base,
-        options.patches or [],
-        cache_folder(),
-        parse_requests(options.requests or []),
+        RECIPE_FOLDER, options.name, options.base, options.patches or [], cache, requests
     )
+
+
+def define_from_tree(
+    options: argparse.Namespace,
+    requests: Sequence[Option],
+    cache: Path,
+    folder: Path = RECIPE_FOLDER,
+) -> Recipe:
+    """Store a variant with the changes of an edited tree as its patch, and return its recipe."""
+    if options.patches:
+        raise BuildError(
+            "--tree and --patch exclude each other",
+            f"apply the patch to the tree: patch -p1 -d {options.tree} < {options.patches[0]}",
+        )
+    progress = Progress(sys.stderr, 1)
+    progress.phase(f"comparing {options.tree} with its source")
+    try:
+        base, patch = tree_patch(options.tree, cache)
+    finally:
+        progress.clear()
+    if options.base not in ("", base):
+        raise BuildError(
+            f"{options.tree} is a tree of {base}, not of {options.base}",
+            f"unpack another: wanlab kernel tree FOLDER --base {options.base}",
+        )
+    if not patch and not requests:
+        raise BuildError(
+            f"nothing is changed in {options.tree}, so {options.name} would be equal to {base}",
+            f"edit a file, or use the kernel {base}. For a control that differs in nothing but its "
+            "name, change a comment.",
+        )
+    with tempfile.TemporaryDirectory(prefix="wanlab-kernel-") as temporary:
+        path = Path(temporary) / TREE_PATCH
+        path.write_bytes(patch)
+        patches = [path] if patch else []
+        return define_variant(folder, options.name, base, patches, cache, requests)
+
+
+def _tree(options: argparse.Namespace) -> int:
+    base = load_base(RECIPE_FOLDER, options.base)
+    unpack_tree(base, options.folder, source=options.source, jobs=options.jobs)
+    print(options.folder)
+    return 0
 
 
 def _list(*, as_json: bool) -> int:
@@ -199,7 +267,13 @@ def _state(recipe: Recipe, cache: Path) -> dict[str, str]:
 
 
 def _build(recipe: Recipe, options: argparse.Namespace) -> int:
-    image = build_image(recipe, source=options.source, jobs=options.jobs, again=options.again)
+    image = build_image(
+        recipe,
+        source=options.source,
+        jobs=options.jobs,
+        again=options.again,
+        keep=options.tree is not None,
+    )
     print(image.path)
     return 0
 

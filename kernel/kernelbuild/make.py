@@ -45,9 +45,11 @@ def run_make(
     compiler: str,
     timestamp: str,
     log: Path,
-    on_step: Callable[[], None] = lambda: None,
+    on_step: Callable[[str], None] = lambda step: None,
 ) -> None:
     """Run `make ARCH=um` on targets and log its output; raise BuildError with the end of the log.
+
+    `on_step` is called with each line that names a step, such as "CC net/ipv4/tcp_cubic.o".
 
     If this process is interrupted or killed, make and its children end too.
     """
@@ -59,7 +61,7 @@ def run_make(
         for line in process.stdout:
             output.write(line)
             if _STEP.match(line):
-                on_step()
+                on_step(" ".join(line.decode("utf-8", errors="replace").split()))
         status = process.wait()
     if status != 0:
         raise BuildError(

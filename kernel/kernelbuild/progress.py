@@ -8,6 +8,7 @@ from typing import TextIO
 
 _EVERY_S = 0.2
 _CLEAR = "\r\x1b[K"
+_STEP_CHARACTERS = 40  # a line of the terminal has no room for more
 
 
 class Progress:
@@ -30,6 +31,10 @@ class Progress:
         self._next_tenth = 1
         self.steps = 0
 
+    def expect(self, steps: int) -> None:
+        """Correct the number of steps that are left."""
+        self._expected_steps = max(steps, 1)
+
     def phase(self, what: str) -> None:
         """Begin a new phase."""
         self._phase_started = self._clock()
@@ -44,6 +49,15 @@ class Progress:
         """Count one more compiled file."""
         self.steps += 1
         self.share("compiling", self.steps / self._expected_steps)
+
+    def doing(self, what: str, step: str) -> None:
+        """Count one more step of a phase with an unknown number of steps, and show it on a terminal."""
+        self.steps += 1
+        if self._terminal and self._clock() - self._shown_at >= _EVERY_S:
+            self._shown_at = self._clock()
+            spent = format_seconds(self._clock() - self._phase_started)
+            self._stream.write(f"{_CLEAR}kernel: {what}, {spent} so far: {step[:_STEP_CHARACTERS]}")
+            self._stream.flush()
 
     def share(self, what: str, fraction: float) -> None:
         """Show the completed fraction of a phase."""

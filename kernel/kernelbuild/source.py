@@ -38,6 +38,7 @@ _UNUSED_FOLDERS = {
     "fs": "bcachefs btrfs nfs nls ocfs2 smb xfs",
     "net": "mac80211 wireless",
 }
+_NAMED = re.compile(r"^(?:(?:rename|copy) (?:from|to) (.+)|(?:---|\+\+\+) (\S+).*)$", re.MULTILINE)
 _UNUSED_KINDS = ("*.[chS]", "*.dts", "*.dtsi")
 _UNUSED = ("Documentation/*.*", "tools/perf", "tools/testing")
 
@@ -200,10 +201,13 @@ def _decompressed(archive: Path, jobs: int) -> Iterator[int]:
         yield process.stdout.fileno()
 
 
-def apply_patches(recipe: Recipe, folder: Path) -> None:
-    """Apply the recipe's patches in order; raise BuildError for one that does not apply."""
+def apply_patches(recipe: Recipe, folder: Path, *, first: int = 0) -> None:
+    """Apply the recipe's patches in order, from number `first` on.
+
+    Raises BuildError for one that does not apply.
+    """
     command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
-    for number, patch in enumerate(recipe.patches):
+    for number, patch in enumerate(recipe.patches[first:], first):
         with patch.path.open("rb") as stream:
             done = run(
                 command,
@@ -235,9 +239,9 @@ def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -
     beside = f"Earlier patches change these files, too: {', '.join(others)}.\n" if others else ""
     return BuildError(
         f"{patch.path} does not apply to Linux {recipe.base} as wanlab patches it:\n{files}",
-        f"{beside}Is the patch for Linux {recipe.base}? If so, adapt these hunks: unpack the source, "
-        f"apply {recipe.folder.name}/{recipe.patches_folder} in the order of its `series`, then the "
-        "patch, resolve what is rejected, and make the patch again with `git diff`.",
+        f"{beside}Is the patch for Linux {recipe.base}? If so, adapt these hunks: unpack the source "
+        f"with `wanlab kernel tree FOLDER --base {recipe.base}`, apply the patch there, resolve what "
+        "is rejected, and build the tree with --tree FOLDER.",
     )
 
 
@@ -256,6 +260,29 @@ def failed_files(output: str) -> Iterator[tuple[str, str]]:
             yield "a file", "this source does not have it"
         elif "previously applied" in line:
             yield file, "it already has this change"
+
+
+def named_files(patch: Patch) -> list[str]:
+    """Return the paths of all files that a patch changes, adds, removes or renames, each once."""
+    text = patch.path.read_text(encoding="utf-8", errors="replace")
+    found: dict[str, None] = {}
+    for match in _NAMED.finditer(text):
+        path = (
+            PurePosixPath(match[1])
+            if match[1]
+            else PurePosixPath(*PurePosixPath(match[2]).parts[1:])
+        )
+        if path.parts and not path.is_absolute() and ".." not in path.parts:
+            found[path.as_posix()] = None
+    return list(found)
+
+
+def added_symbols(patch: Patch) -> list[str]:
+    """Return the configuration options that a patch adds, without CONFIG_."""
+    text = patch.path.read_text(encoding="utf-8", errors="replace")
+    added = re.findall(r"^\+\s*(?:menu)?config (\w+)", text, re.MULTILINE)
+    removed = re.findall(r"^-\s*(?:menu)?config (\w+)", text, re.MULTILINE)
+    return [name for name in dict.fromkeys(added) if name not in removed]
 
 
 def changes(patch: Patch, file: str) -> bool:

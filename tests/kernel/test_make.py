@@ -18,7 +18,7 @@ from kernelbuild.make import environment, run_make, terminated_as_interrupt
 
 def make(folder: Path, makefile: str) -> int:
     """Run a Makefile as the kernel's is run; return the number of steps that it printed."""
-    steps: list[None] = []
+    steps: list[str] = []
     (folder / "Makefile").write_text(makefile)
     run_make(
         folder,
@@ -26,7 +26,7 @@ def make(folder: Path, makefile: str) -> int:
         compiler="gcc",
         timestamp="2024-11-17",
         log=folder / "build.log",
-        on_step=lambda: steps.append(None),
+        on_step=steps.append,
     )
     return len(steps)
 
@@ -76,7 +76,7 @@ def test_installed_programs_that_the_build_does_not_need_do_not_change_the_kerne
 def test_an_interrupt_ends_make_and_its_children(tmp_path: Path) -> None:
     descriptors: list[int] = []
 
-    def interrupt() -> None:
+    def interrupt(step: str) -> None:
         for name in ("child", "make"):
             descriptors.append(os.pidfd_open(int((tmp_path / name).read_text())))
         raise KeyboardInterrupt
@@ -126,7 +126,7 @@ from kernelbuild.make import run_make
 folder = Path(sys.argv[2])
 run_make(
     folder, ["all"], compiler="gcc", timestamp="t", log=folder / "build.log",
-    on_step=lambda: print("ready", flush=True),
+    on_step=lambda step: print("ready", flush=True),
 )
 """
 

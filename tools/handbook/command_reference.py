@@ -15,7 +15,10 @@ from wanlab.cli.app import app
 from wanlab.cli.usage import GROUPS
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-OWN_HELP = ("mn", "kernel build", "kernel list", "kernel verify", "kernel config", "kernel info")
+OWN_HELP = (
+    "mn",
+    *(f"kernel {verb}" for verb in ("build", "tree", "list", "verify", "config", "info")),
+)
 """Commands whose arguments other programs parse; the page shows what their --help prints."""
 
 

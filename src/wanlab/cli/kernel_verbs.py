@@ -20,7 +20,7 @@ RecipeOptions = Annotated[
     list[str] | None,
     typer.Argument(
         autocompletion=completions.one_of(
-            "--jobs", "--again", "--source", "--name", "--base", "--patch", "--config"
+            "--jobs", "--again", "--source", "--name", "--base", "--patch", "--tree", "--config"
         ),
         hidden=True,
     ),
@@ -35,6 +35,12 @@ ImageFolder = Annotated[
 def kernel_build(arguments: RecipeOptions = None) -> None:
     """Build a kernel, or a variant with your own changes."""
     _run("build", arguments)
+
+
+@kernel.command("tree", cls=PassedOn, context_settings=RECIPE)
+def kernel_tree(arguments: RecipeOptions = None) -> None:
+    """Unpack a kernel's patched source for you to edit."""
+    _run("tree", arguments)
 
 
 @kernel.command("list", cls=PassedOn, context_settings=RECIPE)
