@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from handbook import course_numbers
+
 from wanlab.labs import catalog
 from wanlab.labs.agreement import COMPARED, manual_range, ratio
 
@@ -51,6 +53,13 @@ def test_the_totals_are_the_sums_of_the_units() -> None:
         (status, str(number)) for status, number in zip(COMPARED, sums[:4], strict=True)
     ]
     assert f"prints {sum(sums[:4])} numbers" in " ".join(TEXT.split())
+
+
+def test_the_numbers_to_look_at_before_class_are_those_of_the_page() -> None:
+    counts = Counter(cells[6] for unit_rows in numbers().values() for cells in unit_rows)
+    lines = course_numbers.table().splitlines()[2:]
+    assert len(lines) == counts["contradicts"] + counts["cause unknown"]
+    assert "| Lab 10 | Jain's index of Reno and BBR, 20 s |" in "\n".join(lines)
 
 
 def test_each_ratio_follows_from_the_numbers_beside_it() -> None:

@@ -1,4 +1,4 @@
-"""The parts of reference pages that are generated from the code.
+"""The parts of pages that are generated from the code, or from another page.
 
 A page names such a part in a line of its own: `<!-- generated: commands -->`.
 """
@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from . import command_reference, python_reference
+from . import command_reference, course_numbers, python_reference
 from . import topology_reference as topology
 
 MARK = re.compile(r"^<!-- generated: ([a-z.-]+) -->$", re.MULTILINE)
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "commands": command_reference.as_markdown,
+    "course-numbers": course_numbers.table,
     "topology-file": topology.file_table,
     "topology-nodes": topology.node_tables,
     "topology-links": topology.link_table,
