@@ -150,6 +150,16 @@ class Shaping:
             parent = "parent 6:"
         return lines, parent
 
+    def reason_without_latency(self) -> str:
+        """Return why latency_ms limits no queue, or "". What is below tbf replaces its queue."""
+        if not self.use_tbf:
+            return "it needs use_tbf=True"
+        if self.enable_ecn or self.enable_red:
+            return "red, below tbf, takes the place of the queue it limits"
+        if self._netem_words(None):
+            return "netem, below tbf, takes the place of the queue it limits: use max_queue_size"
+        return ""
+
     def _netem_words(self, wire_bps: int | None) -> str:
         words = []
         if self.delay is not None or self.jitter is not None:
@@ -203,7 +213,7 @@ def shaping(
         advice = "from 0 to 100; delay, jitter and max_queue_size are ignored with it"
         _ignore(interface, "loss", loss, advice)
         loss_percent = time = variation = packets = None
-    return Shaping(
+    conditions = Shaping(
         bw=rate_mbps,
         delay=time,
         jitter=variation,
@@ -212,6 +222,9 @@ def shaping(
         max_queue_size=packets,
         **is_set,
     )
+    if latency is not None and (advice := conditions.reason_without_latency()):
+        _ignore(interface, "latency_ms", latency_ms, advice)
+    return conditions
 
 
 def _ignore(interface: str, name: str, value: object, advice: str) -> None:

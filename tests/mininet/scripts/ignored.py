@@ -80,11 +80,20 @@ expected = {
     "rate 0": ("bw=0 has no effect", {"bw": 0}),
     "tbf": ("use_tbf=True|bandwidth", {"use_tbf": True}),
     "tbf ": ("use_hfsc takes precedence", {"bw": 1, "use_tbf": True, "use_hfsc": True}),
+    "lat 7ms": (
+        "latency_ms=7|netem, below tbf|max_queue_size",
+        {"bw": 1, "use_tbf": True, "latency_ms": 7, "max_queue_size": 9},
+    ),
+    "lat 8ms": (
+        "latency_ms=8|red, below tbf",
+        {"bw": 1, "use_tbf": True, "latency_ms": 8, "enable_red": True},
+    ),
+    "lat 9ms": ("latency_ms=9|needs use_tbf=True", {"bw": 1, "latency_ms": 9}),
     "limit 0": ("lets no packet through", {"max_queue_size": 0}),
     "limit 1": ("counts as 1", {"max_queue_size": 1.5}),
     "limit -": ("max_queue_size=-5 has no effect", {"max_queue_size": -5}),
 }
-HONOURED = ("5us", "10us", "limit 0", "limit 1")
+HONOURED = ("5us", "10us", "lat 7ms", "lat 8ms", "limit 0", "limit 1")
 links = {
     text: warned(words, net.addLink, net.addHost(f"a{number}"), h2, cls=TCLink, **params)
     for number, (text, (words, params)) in enumerate(expected.items())
