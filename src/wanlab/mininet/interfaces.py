@@ -128,13 +128,15 @@ class Intf:
         self.prefixLen: int | None = None
         self._pending_tc_commands: list[str] = []
         self._pending_ip_commands: list[str] = []
+        move = params.pop("moveIntfFn", None)
         if name == "lo":
             self.ip, self.prefixLen = "127.0.0.1", 8
-        elif link is None:
+        elif link is None and move is None:
             self._move_to_node()
-        move = params.pop("moveIntfFn", None)
-        # wanlab creates interfaces in their node, so there is nothing to move.
+        # wanlab creates the interfaces of links in their node, so there is nothing to move.
         node.addIntf(self, port=port, moveIntfFn=move if self.is_live else None)
+        if link is None and move is not None:
+            self._interface().set_up(True)
         self.params = params
         self.config(**params)
 
