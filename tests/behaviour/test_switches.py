@@ -114,6 +114,34 @@ def test_a_bridge_that_filters_vlans_shows_them_to_bridge_vlan(start: Start) -> 
 
 @needs_ovs
 @pytest.mark.parametrize("datapath", ["kernel", "user"])
+def test_a_change_of_an_open_vswitch_is_in_force_at_once(start: Start, datapath: str) -> None:
+    net = start(ovs(datapath=datapath))
+    net["h1"].run("ping -c 2 -i 0.1 h2")
+    for change, replies in (
+        ("ovs-vsctl set port s1-eth1 tag=10", 0),
+        ("ovs-vsctl clear port s1-eth1 tag", 1),
+        ("ovs-ofctl add-flow s1 priority=9,icmp,actions=drop", 0),
+        ("ovs-ofctl del-flows s1 icmp", 1),
+        ("ovs-ofctl add-flow s1 priority=9,icmp,actions=drop", 0),
+        ("ovs-ofctl add-flow s1 priority=9,icmp,actions=normal", 1),
+    ):
+        net.root.run(change)
+        assert received(net, "h1", "h2", 1) == replies, change
+
+
+@needs_ovs
+def test_commands_of_open_vswitch_keep_their_input_output_and_status(start: Start) -> None:
+    net = start(ovs())
+    assert net.root.run("ovs-vsctl list-br").output == "s1\n"
+    failed = net.root.run("ovs-vsctl set port s9-eth1 tag=1", check=False)
+    assert failed.status == 1
+    assert "no row" in failed.output + failed.stderr
+    net.root.run("echo priority=9,icmp,actions=drop | ovs-ofctl add-flows s1 -")
+    assert "priority=9" in net.root.run("ovs-ofctl dump-flows s1").output
+
+
+@needs_ovs
+@pytest.mark.parametrize("datapath", ["kernel", "user"])
 def test_an_open_vswitch_without_a_controller_learns(start: Start, datapath: str) -> None:
     net = start(ovs(datapath=datapath))
     assert received(net, "h1", "h2") == 2

@@ -1,6 +1,7 @@
 """The environment of processes in a machine: variables, our programs, and Python packages.
 
-    /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`
+    /run/wanlab/bin           programs: the files in `programs/`, `wanlab-python`, `wanlab-traffic`,
+                              and those of Open vSwitch that wait until a change is in force
     /run/wanlab/python        on PYTHONPATH: wanlab, and `wanlab.mininet` under the name mininet
     /run/wanlab/machine.json  a description of the machine, by which programs recognise that they are in
                               one
@@ -10,6 +11,7 @@ The variables are the same on every computer, because the user's own would make 
 
 from __future__ import annotations
 
+import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -35,6 +37,7 @@ ENVIRONMENT = {
     "WANLAB_PYTHON": "/run/wanlab/bin/wanlab-python",
 }
 
+CHANGE_OVS = ("ovs-ofctl", "ovs-vsctl")
 PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS_USED_INSIDE = (
     "",
@@ -79,7 +82,11 @@ def guest_environment(about: Mapping[str, object]) -> GuestEnvironment:
 def programs() -> dict[str, str]:
     """Return the name and text of each program that wanlab installs in a machine."""
     folder = Path(__file__).with_name("programs")
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+    own = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+    computers_path = ENVIRONMENT["PATH"].partition(":")[2]
+    change = Path(__file__).with_name("change_open_vswitch.sh").read_text(encoding="utf-8")
+    # Scripts look for these to find out whether Open vSwitch is installed.
+    return own | {name: change for name in CHANGE_OVS if shutil.which(name, path=computers_path)}
 
 
 def required_folders() -> list[str]:
