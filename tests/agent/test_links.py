@@ -103,7 +103,7 @@ def test_an_end_joins_its_bridge_as_ip_does_it() -> None:
         ("ip addr add 10.0.0.1/8 brd + dev a0", "10.0.0.1/8"),
         ("ip addr add 10.1.0.1/32 dev a0", "10.1.0.1/32"),
         ("ip addr add 10.1.0.1/32 dev a0", "10.1.0.1"),
-        ("ip addr add 2001:db8::1/64 dev a0", "2001:db8::1/64"),
+        ("ip addr add 2001:db8::1/64 dev a0 nodad", "2001:db8::1/64"),
     ],
 )
 def test_an_address_is_added_as_ip_adds_it(command: str, address: str) -> None:

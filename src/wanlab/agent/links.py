@@ -31,6 +31,7 @@ VETH_INFO_PEER = 1
 IFLA_BR_FORWARD_DELAY, IFLA_BR_STP_STATE, IFLA_BR_PRIORITY, IFLA_BR_VLAN_FILTERING = 1, 5, 6, 7
 IFLA_VLAN_ID = 1
 IFA_ADDRESS, IFA_LOCAL, IFA_BROADCAST = 1, 2, 4
+IFA_F_NODAD = 2
 IFF_UP = 1
 
 _HEADER = struct.Struct("=IHHII")
@@ -116,12 +117,16 @@ def remove_link(name: str) -> tuple[int, int, bytes]:
 
 
 def new_address(index: int, address: str) -> tuple[int, int, bytes]:
-    """Return the request for an IPv4 or IPv6 address with its prefix length."""
+    """Return the request for an IPv4 or IPv6 address with its prefix length.
+
+    An IPv6 address can be used at once: a topology's addresses need no search for duplicates.
+    """
     plain, _, prefix_text = address.partition("/")
     family = _socket.AF_INET6 if ":" in plain else _socket.AF_INET
     packed = _socket.inet_pton(family, plain)
     prefix = int(prefix_text or len(packed) * 8)
-    body = _ADDRESS.pack(family, prefix, 0, 0, index)
+    flags = IFA_F_NODAD if family == _socket.AF_INET6 else 0
+    body = _ADDRESS.pack(family, prefix, flags, 0, index)
     body += attribute(IFA_LOCAL, packed) + attribute(IFA_ADDRESS, packed)
     if family == _socket.AF_INET and prefix < 31:
         host_bits = (1 << (32 - prefix)) - 1

@@ -188,6 +188,6 @@ class AddAddress(Operation):
         return f"address {self.address} of {self.interface}"
 
     def commands(self) -> list[str]:
-        broadcast = "" if ":" in self.address else " brd +"
+        options = " nodad" if ":" in self.address else " brd +"
         option = netns_option(self.node)
-        return [f"ip {option}addr add {self.address}{broadcast} dev {self.interface}"]
+        return [f"ip {option}addr add {self.address}{options} dev {self.interface}"]

@@ -15,4 +15,4 @@ capture ip link set a0 down
 capture ip link set b0 master s1 up
 capture ip addr add 10.0.0.1/8 brd + dev a0
 capture ip addr add 10.1.0.1/32 dev a0
-capture ip addr add 2001:db8::1/64 dev a0
+capture ip addr add 2001:db8::1/64 dev a0 nodad

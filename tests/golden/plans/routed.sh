@@ -84,7 +84,7 @@ ip -n r1 addr add 10.0.1.1/24 brd + dev r1-eth0
 ip -n r1 addr add 10.0.2.1/24 brd + dev r1-eth1
 
 # address fd00::1/64 of r1-eth2
-ip -n r1 addr add fd00::1/64 dev r1-eth2
+ip -n r1 addr add fd00::1/64 nodad dev r1-eth2
 
 # route 10.9.0.0/16 via 10.0.2.2 of r1
 ip -n r1 route add 10.9.0.0/16 via 10.0.2.2
