@@ -110,6 +110,19 @@ def test_the_status_says_whether_the_test_failed(
 
 
 @pytest.mark.machine
+@pytest.mark.parametrize("topo", ["single,2", "drawn.yaml"])
+def test_hosts_get_addresses_of_both_families_from_one_word(wanlab: Any, topo: str) -> None:
+    drawn = "nodes: [{host: h1}, {host: h2}]\nlinks: [{link: [h1, h2]}]\n"
+    (wanlab.folder / "drawn.yaml").write_text(drawn)
+    commands = b"h1 ping -6 -c 1 h2\nh1 ping -c 1 h2\nh2 ip -br addr show h2-eth0\n"
+    ran = wanlab("mn", "--topo", topo, "--ipv6", input=commands)
+    assert ran.status == 0, ran.errors
+    assert ran.output.count(b" 0% packet loss") == 2
+    for address in (b"(fd00::2)", b"(10.0.0.2)", b" 10.0.0.2/8 fd00::2/64 "):
+        assert address in ran.output
+
+
+@pytest.mark.machine
 def test_a_wrong_ipbase_is_reported_without_a_traceback(wanlab: Any) -> None:
     ran = wanlab("mn", "--ipbase", "banana", "--test", "none")
     assert (ran.status, ran.left_behind) == (1, [])

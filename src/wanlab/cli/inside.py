@@ -16,7 +16,7 @@ from wanlab import Network, Switch, Topology, shapes
 from wanlab.errors import RequirementError, WanlabError, did_you_mean
 from wanlab.mininet import options
 from wanlab.mininet.strict import STRICT
-from wanlab.topology import Node
+from wanlab.topology import IPV6_BASE, Node
 
 from . import execute, start_date, topologies, virtual_environment
 from .editor import prepare
@@ -54,6 +54,8 @@ def run_mn(arguments: Sequence[str]) -> int:
         options.refuse_beside_file(values, parser)
         if values.stp:
             topology = _with_stp(topology)
+        if values.ipv6 and not topology.ipv6_base:
+            topology = replace(topology, ipv6_base=IPV6_BASE)
     defaults = {"memory": _memory(values.topo)} if topology is None else {}
     machine = {**defaults, **split.machine}
     if remote := options.remote_controllers(values.controller):

@@ -42,6 +42,8 @@ from .words import Words
 
 CONNECT_TIMEOUT_S = 60.0
 RULE = "-" * 72
+# `ping -6 h2`, `ping6 h2`, `traceroute6 h2`
+WANTS_IPV6 = re.compile(r"(^|\s)(-6|(ping|traceroute|tracepath|tracert)6)(\s|$)")
 # For completion: the words, or groups of words, that may follow a command.
 ARGUMENTS: dict[str, list[str]] = {
     "dpctl": ["show", "dump-flows", "add-flow", "del-flows"],
@@ -205,7 +207,12 @@ class CLI(Cmd):
         return super().onecmd(line)
 
     def _with_addresses(self, text: str) -> str:
-        """Replace words that are names of nodes by their addresses."""
+        """Replace words that are names of nodes by their addresses.
+
+        Programs that are to use IPv6 look up the names themselves, in /etc/hosts.
+        """
+        if WANTS_IPV6.search(text):
+            return text
 
         def replace(match: re.Match[str]) -> str:
             word = match[0]

@@ -131,6 +131,8 @@ class LiveNetwork:
     """The nodes and links of this program: those pending, and those that the kernel has."""
 
     def __init__(self) -> None:
+        self.ipv6_base = ""
+        """The network of the hosts' IPv6 addresses; "" if they are to have none."""
         self._lock = threading.RLock()
         self._network: wanlab.Network | None = None
         self._pending_nodes: dict[str, NodeOfNetwork] = {}
@@ -177,7 +179,8 @@ class LiveNetwork:
         with self._lock:
             if self._network is None:
                 raise_descriptor_limit()
-                network = wanlab.Network(wanlab.Topology(), machine="here")
+                topology = wanlab.Topology(ipv6_base=self.ipv6_base)
+                network = wanlab.Network(topology, machine="here")
                 network.start()
                 self._network = network
             return self._network

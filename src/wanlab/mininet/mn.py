@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
+from wanlab.topology import IPV6_BASE
 
 from . import options as mn_options
 from .cli import CLI
 from .link import Link, OVSLink, TCLink, TCULink
+from .live_network import live_network
 from .log import error, info, lg, setLogLevel
 from .mn_arguments import buildTopo, customClass, specialClass, splitArgs
 from .net import Mininet
@@ -231,6 +233,8 @@ class MnRun:
         switch, controllers = self._switch_and_controllers(topo)
         if values.pin and values.host.partition(",")[0] not in ("cfs", "rt"):
             self._parser.error("--pin needs --host cfs or --host rt")
+        if values.ipv6:
+            live_network().ipv6_base = IPV6_BASE
         return Mininet(
             topo=topo,
             switch=switch,

@@ -136,6 +136,7 @@ STP_HELP = (
     "let all switches that need no controller speak the spanning tree protocol, as a network with loops "
     "needs, and wait 32 s of virtual time for it"
 )
+IPV6_HELP = "give hosts IPv6 addresses, too: fd00::1, fd00::2, ... (h1 ping -6 h2)"
 MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
 
 
@@ -275,6 +276,7 @@ def _add_wanlab_options(options: Options) -> None:
         action="store_true",
         help="inside a machine: run the prompt on the machine's network, which runs on afterwards",
     )
+    group.add_option("--ipv6", action="store_true", help=IPV6_HELP)
     group.add_option("--stp", action="store_true", help=STP_HELP)
     group.add_option("--strict", action="store_true", help=STRICT_HELP)
     for option in MACHINE_OPTIONS:

@@ -1,6 +1,6 @@
 """Networks as frozen data: the model, shapes, addresses by rule, checks, and files."""
 
-from wanlab.topology.addresses import resolve
+from wanlab.topology.addresses import IPV6_BASE, resolve
 from wanlab.topology.check import check, ensure
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
@@ -29,6 +29,7 @@ from wanlab.topology.words import CONDITION_WORDS, ConditionWords, link
 
 __all__ = [
     "CONDITION_WORDS",
+    "IPV6_BASE",
     "MAX_NODES",
     "QUEUES",
     "QUEUE_KINDS",

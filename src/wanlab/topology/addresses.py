@@ -99,6 +99,10 @@ def automatic_ip(ip_base: str, number: int) -> str:
     return f"{IPv4Address(address)}/{base.network.prefixlen}"
 
 
+IPV6_BASE = "fd00::/64"
+"""The network of IPv6 addresses where no other is given: of unique local addresses (RFC 4193)."""
+
+
 def automatic_ipv6(ipv6_base: str, number: int) -> str:
     """Return the IPv6 address of host `number`. WanlabError if the network has no such address."""
     network = IPv6Interface(ipv6_base).network
