@@ -45,6 +45,8 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
         pytest.param("prompt.py", marks=pytest.mark.long),
         "ignored.py",
         "examples.py",
+        "own_prompt.py",
+        "parts.py",
         "rest.py",
     ],
 )
@@ -63,6 +65,11 @@ def test_requests_that_mininet_ignores_are_errors_with_strict(net: Network) -> N
 @pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
 def test_open_vswitches_obey_their_controllers(net: Network) -> None:
     assert "done" in run(net, "openflow.py")
+
+
+@pytest.mark.skipif(shutil.which("ovs-vsctl") is None, reason="Open vSwitch is not installed")
+def test_switches_and_controllers_have_the_parameters_that_a_script_sets(net: Network) -> None:
+    assert "done" in run(net, "switches.py")
 
 
 @pytest.mark.long
