@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +46,92 @@ def test_a_packet_crosses_a_tunnel_that_ip_tunnel_has_added(start: Start) -> Non
         node.run(f"ip tunnel add tunnel1 mode gre local 10.0.0.{here} remote 10.0.0.{there}")
         node.run(f"ip address add 192.168.9.{here}/24 dev tunnel1; ip link set tunnel1 up")
     assert "1 received" in net["h1"].run("ping -c 1 192.168.9.2").output
+
+
+BETA = "/sys/module/tcp_cubic/parameters/beta"
+
+
+def test_a_constant_of_cubic_can_be_changed_in_a_running_network(start: Start) -> None:
+    """The page about kernels says so: with 512/1024, a loss halves the window (717/1024 before)."""
+    thresholds = []
+    for beta in ("717", "512"):
+        net = start(shapes.dumbbell(pairs=1, rate="10Mbps", delay="10ms"))
+        assert net.root.run(f"cat {BETA}").output == "717\n"
+        net.root.run(f"echo {beta} > {BETA}; echo 0 > {BETA.replace('beta', 'hystart')}")
+        net["h2"].start("iperf3 -s")
+        net["h1"].start("iperf3 -c h2 -t 9")
+        net.run_for("2800ms")  # the first loss is at 2.2 s
+        output = net["h1"].run("ss -tin dst 10.0.0.2").output
+        thresholds.append(max(map(int, re.findall(r" ssthresh:(\d+)", output))))
+    assert thresholds[1] / thresholds[0] == pytest.approx(512 / 717, rel=0.01)
+
+
+def test_tcp_measures_no_round_trip_without_a_delay(start: Start) -> None:
+    for delay, is_shown in (("0ms", False), ("10us", True)):
+        net = start(shapes.single(2, delay=delay))
+        net["h2"].start("iperf3 -s")
+        net["h1"].start("iperf3 -c h2 -t 1 -b 1M")
+        net.run_for("500ms")
+        lines = net["h1"].run("ss -tin dst 10.0.0.2").output.splitlines()
+        (control,) = (line for line in lines if "bytes_received:4 " in line)
+        assert (" rtt:" in control, " send " in control) == (is_shown, is_shown)
+
+
+LIMITATIONS = Path(__file__).parents[2] / "docs" / "explanation" / "limitations.md"
+MATCHES = {
+    "recent": "--set",
+    "time": "--timestart 01:00",
+    "string": "--algo bm --string a",
+    "u32": "--u32 6=1",
+    "set": "--match-set a src",
+    "connbytes": "--connbytes 1 --connbytes-dir both --connbytes-mode bytes",
+    "quota": "--quota 1000",
+    "physdev": "--physdev-in h1-eth0",
+    "ecn": "--ecn-tcp-ece",
+    "bpf": "--bytecode 1,6",
+    "tcpmss": "--mss 100",
+    "policy": "--dir in --pol none",
+    "socket": "",
+    "helper": "--helper ftp",
+    "cgroup": "--path a",
+}
+TARGETS = {
+    "TEE": "mangle PREROUTING -j TEE --gateway 10.0.0.2",
+    "NETMAP": "nat PREROUTING -j NETMAP --to 10.1.0.0/24",
+    "TPROXY": "mangle PREROUTING -p tcp -j TPROXY --on-port 80",
+    "ECN": "mangle PREROUTING -p tcp -j ECN --ecn-tcp-remove",
+    "CHECKSUM": "mangle PREROUTING -j CHECKSUM --checksum-fill",
+    "CT": "raw PREROUTING -j CT --notrack",
+    "NOTRACK": "raw PREROUTING -j NOTRACK",
+    "SET": "filter INPUT -j SET --add-set a src",
+    "SYNPROXY": "filter INPUT -p tcp -j SYNPROXY",
+}
+DEVICES = ("wireguard", "macsec", "team", "hsr", "macvtap", "bareudp", "vcan")
+
+
+@pytest.mark.skipif(
+    shutil.which("iptables", path="/usr/sbin:/usr/bin:/sbin:/bin") is None,
+    reason="iptables is not installed",
+)
+def test_what_the_page_of_limitations_calls_absent_is_absent(start: Start) -> None:
+    net = start(shapes.minimal())
+    page = LIMITATIONS.read_text(encoding="utf-8")
+    commands = {
+        **{name: f"iptables -A INPUT -p tcp -m {name} {of}" for name, of in MATCHES.items()},
+        **{name: f"iptables -t {rule.replace(' ', ' -A ', 1)}" for name, rule in TARGETS.items()},
+        **{name: f"ip link add d1 type {name}" for name in DEVICES},
+        "ip xfrm": "ip xfrm state",
+        "seg6": "ip -6 route add fd01::/64 encap seg6 mode encap segs fd00::2 dev h1-eth0",
+    }
+    assert net["h1"].run("iptables -A INPUT -p tcp -m multiport --ports 1,2 -j DROP").status == 0
+    present = [
+        name
+        for name, command in commands.items()
+        if net["h1"].run(command, check=False).status == 0
+    ]
+    assert present == []
+    named = page.casefold()
+    assert [name for name in commands if name.casefold() not in named] == []
 
 
 def test_dmesg_does_not_show_numbers_of_the_computer(start: Start) -> None:
