@@ -92,6 +92,7 @@ PUBLIC_MODULES = {
     "measure.metrics",
     "measure.flent",
     "measure.port_conditions",
+    "measure.queue_warnings",
     # Faces start jobs and follow them; keys, pools and stores are not theirs.
     "jobs.batch",
     "jobs.job",

@@ -79,6 +79,14 @@ def test_a_reset_between_two_iperf3_clients_is_explained(wanlab: Any) -> None:
     assert "sleep 0.001" in IPERF3_HINT
 
 
+def test_a_shaper_that_is_faster_than_its_cable_is_a_warning(wanlab: Any) -> None:
+    command = "tc qdisc add dev s1-eth1 root tbf rate 90gbit burst 100m limit 100m"
+    ran = wanlab("exec", "--topo", "single,2", "--", "sh", "-c", command)
+    words = "wanlab: warning: s1-eth1: its shaper allows 90Gbps, but its cable carries 40Gbps ("
+    assert (ran.status, ran.errors.count("\n")) == (0, 1)
+    assert ran.errors.startswith(words)
+
+
 @pytest.mark.skipif("7.3" in os.environ.get("WANLAB_KERNEL", ""), reason="Linux 7.3 lacks both")
 @pytest.mark.parametrize(
     "command",

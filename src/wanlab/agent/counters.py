@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Callable
 
-from . import integrity, system
+from . import ethtool, integrity, system
 from .dumps import Dumps
 from .links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, NLM_F_DUMP, NLM_F_REQUEST
 from .messages import CHUNK_BYTES
@@ -51,6 +51,7 @@ class Counters:
         ["interfaces", NODE, REQUEST, INDEXES] only the messages about these interfaces
         ["queues", NODE, INDEXES, KINDS]       their qdiscs, and the classes of qdiscs of these kinds
         ["index", NODE, PORT]                  the number of an interface
+        ["tso", NODE, PORT]                    1 if the port segments TCP, else 0
         ["file", NODE, PATH]                   its content; not in /sys, which each node mounts itself
         ["log", NODE]                          the kernel's messages
         ["changed_programs", NODE]             a line for each program that differs from the computer's
@@ -63,6 +64,9 @@ class Counters:
         if kind == "index":
             (port,) = rest
             return lambda: self._index(node, str(port))
+        if kind == "tso":
+            (port,) = rest
+            return lambda: self._has_tso(node, str(port))
         if kind == "log":
             return system.kernel_log
         if kind == "changed_programs":
@@ -99,6 +103,10 @@ class Counters:
     def _index(self, node: str, port: str) -> bytes:
         with self._namespaces.inside_net(node):
             return str(_socket.if_nametoindex(port)).encode()
+
+    def _has_tso(self, node: str, port: str) -> bytes:
+        with self._namespaces.inside_net(node):
+            return str(int(ethtool.has_tso(port))).encode()
 
     def _netlink(self, node: str, protocol: int) -> Dumps:
         key = (node, protocol)

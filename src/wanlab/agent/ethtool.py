@@ -20,6 +20,7 @@ MTU_WIRE = 1  # the only private flag of our veth
 SETTINGS_BYTES, COALESCE_BYTES = 44, 92
 RX_USECS_OFFSET, ADAPTIVE_RX_OFFSET = 4, 40  # struct ethtool_coalesce
 SPEED_OFFSET, SPEED_HIGH_OFFSET = 12, 28  # struct ethtool_cmd: speed and speed_hi
+ETHTOOL_GTSO = 0x1E
 ETHTOOL_GSTRINGS, ETHTOOL_GSSET_INFO, ETHTOOL_SFEATURES = 0x1B, 0x37, 0x3B
 ETH_SS_FEATURES = 4
 NAME_BYTES = 32
@@ -55,6 +56,13 @@ def set_offloads(interface: str, features: dict[str, bool]) -> None:
         request += struct.pack("=II", valid, requested)
     if _ethtool(interface, request) & ETHTOOL_F_UNSUPPORTED:
         raise OSError(f"{interface} does not support changing {' '.join(features)}")
+
+
+def has_tso(interface: str) -> bool:
+    """Whether the port segments TCP: any kind of it."""
+    settings = bytearray(struct.pack("=II", ETHTOOL_GTSO, 0))
+    _ethtool(interface, settings)
+    return bool(struct.unpack("=II", settings)[1])
 
 
 def set_wire(interface: str) -> None:

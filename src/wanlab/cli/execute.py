@@ -17,6 +17,7 @@ from types import FrameType
 
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
+from wanlab.topology import IPV6_BASE
 
 from . import desktop, lost_files, start_date, topologies, virtual_environment
 from .exec_options import ExecOptions
@@ -30,7 +31,6 @@ from .windows import refuse
 DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
 """After one second, the kernel preempts a command that computes; the command then receives Ctrl-C."""
-IPV6_BASE = "fd00::/64"
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 OPTIONS = (
     "--topo",
@@ -91,6 +91,7 @@ def run(
         path=(venv.programs,) if venv else (),
         own_path=tuple(own_path),
         keep_files=keep,
+        looks_at_queues="tc " in " ".join(command),
         date=start_date.parse(date),
     )
     return run_in(network, namespace.start, command, options)
@@ -130,6 +131,11 @@ def run_in(
             return error.status
         if options.keep_files is not None:
             lost_files.report(network, options.keep_files)
+        if options.looks_at_queues and network.is_running:
+            from wanlab.measure.queue_warnings import queue_warnings  # slow to import
+
+            for warning in queue_warnings(network):
+                print(f"wanlab: warning: {warning}", file=sys.stderr)
     return status if status >= 0 else 128 - status
 
 

@@ -136,7 +136,7 @@ def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) ->
         return _cause_in_netem(qdisc, drops, qdiscs)
     if qdisc.kind == "tbf" or qdisc.kind in QUEUE_LIMITS:
         return (
-            f"the queue was full: its limit{_limit(qdisc)}",
+            f"the queue was full: its limit{limit_of(qdisc)}",
             "a larger limit, or a lower rate of arrivals",
         )
     if qdisc.kind in AQMS:
@@ -144,7 +144,7 @@ def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) ->
     return f"{qdisc.kind} dropped them", ""
 
 
-def _limit(qdisc: QdiscCounters) -> str:
+def limit_of(qdisc: QdiscCounters) -> str:
     """Return the limit of a queue, such as " of 3 packets"; "" if its options do not have it."""
     if qdisc.kind == "tbf":
         return f" of {conditions_of([qdisc]).limit_bytes} bytes"

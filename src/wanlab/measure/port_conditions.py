@@ -60,13 +60,14 @@ class ConditionsReader:
         ]
         qdiscs: dict[str, list[QdiscCounters]] = {}
         for devices, part in zip(self._devices.values(), self._network.read(sources), strict=True):
-            for device, counters in _counters(part, devices):
+            for device, counters in queue_counters(part, devices):
                 qdiscs.setdefault(device, []).append(counters)
         names = [name for devices in self._devices.values() for name in devices.values()]
         return {name: conditions_of(qdiscs.get(name, ())) for name in names}
 
 
-def _counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, QdiscCounters]]:
+def queue_counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, QdiscCounters]]:
+    """Yield each qdisc and class in a reading of "queues", with the name of its interface."""
     for kind, message in netlink.dumps(part):
         device = devices.get(netlink_qdisc.interface_of(message))
         if device is None:

@@ -123,6 +123,26 @@ for text, link in links.items():
 warned("h7 does not accept connections|port 5001", waitListening, h1, h7, 5001, timeout=61)
 net.stop()
 
+# a shaper that is faster than its cable, and a queue of super-packets
+net = Mininet(controller=None)
+h1, h2 = net.addHost("h1"), net.addHost("h2")
+net.addLink(h1, h2)
+net.start()
+tc = "tc qdisc replace dev h1-eth0 root"
+warned(
+    "h1-eth0: its shaper allows 10Gbps|carries 1Gbps",
+    h1.cmd,
+    tc,
+    "tbf rate 10gbit burst 1m limit 1m",
+)
+warned("counts super-packets|tso off gso off", h1.cmd, tc, "pfifo limit 10")
+shown.clear()
+h1.cmd("ethtool -K h1-eth0 tso off gso off")
+h1.cmd(tc, "tbf rate 10mbit burst 15k limit 150k")
+h1.cmd(tc, "pfifo limit 20")
+assert not shown, shown
+net.stop()
+
 # a loop of switches
 net = Mininet(controller=None)
 ring = [net.addSwitch(f"s{number}") for number in range(1, 4)]
