@@ -192,7 +192,7 @@ busybox ps
 busybox top -b -n 1
 bwrap --ro-bind / / --unshare-all --proc /proc --dev /dev true
 """
-TABLES = ("ps", "vmstat", "free", "w", "lsns", "lsipc", "netstat", "route", "df")
+TABLES = ("ps", "vmstat", "free", "lsns", "lsipc", "netstat", "route", "df")
 """Their first line is a heading, which has the same words everywhere."""
 
 MAY_BE_EMPTY = {
