@@ -135,6 +135,7 @@ def test_a_start_jitter_changes_the_digest(unit: Unit) -> None:
         (lambda folder: (folder / "new.sh").write_text("true\n"), True),
         (lambda folder: _append(folder / "lesson.md", "More.\n"), False),
         (lambda folder: (folder / "figure.svg").write_text("<svg/>"), False),
+        (lambda folder: (folder / "another.svg").write_text("<svg/>"), False),
     ],
 )
 def test_files_of_the_unit_change_the_digest_unless_they_are_only_read_by_people(

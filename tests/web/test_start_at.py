@@ -26,6 +26,16 @@ def test_a_unit_starts_at_a_step_with_the_earlier_ones_done(client: WebClient) -
     client.stop()
 
 
+def test_each_figure_of_a_lesson_is_served(client: WebClient) -> None:
+    text = client.server.get("/api/lessons/6").json()["markdown"]
+    names = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert names == ["sequence.svg", "figure.svg"]
+    for name in names:
+        assert client.server.get(f"/api/lessons/6/{name}").text.startswith("<svg ")
+    assert client.server.get("/api/lessons/6/other.svg").status_code == 400
+    assert client.server.get("/api/lessons/6/..%2Ffigure.svg").status_code in (400, 404)
+
+
 @pytest.mark.long
 @pytest.mark.machine
 def test_terminals_of_earlier_steps_are_opened_in_their_folders(client: WebClient) -> None:

@@ -24,10 +24,10 @@ from wanlab.shared_folder import output_folder
 
 from .grade import programs_of
 from .report import UnitReport
+from .student_files import figures_of
 from .unit import Unit
 
 SCRIPTS = Path(__file__).with_name("scripts")
-WITHOUT_INFLUENCE = {"lesson.md", "figure.svg"}
 UNITS = "labs/units"
 UNINVOLVED = UNINVOLVED_FOLDERS - {"labs", "mininet"} | {UNITS}
 """Folders of wanlab that take no part in a lab. Of the units, only the one that is run does."""
@@ -44,8 +44,9 @@ def origin_of(
 
     `submission` has the hashes of the work that is graded.
     """
+    only_read = {"lesson.md", *(figure.name for figure in figures_of(unit))}
     inputs = {
-        **file_hashes(unit.folder, "unit", WITHOUT_INFLUENCE),
+        **file_hashes(unit.folder, "unit", only_read),
         **file_hashes(SCRIPTS, "scripts"),
         **(submission or {}),
     }

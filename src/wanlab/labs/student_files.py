@@ -44,7 +44,6 @@ NOT_FOR_STUDENTS = {
     "solution.yaml",
     "wrong",
     "lab.yaml",
-    "figure.svg",
 }
 
 
@@ -68,6 +67,11 @@ def student_topology(unit: Unit) -> str:
     return f"{topology_folder_of(unit)}/{unit.file}"
 
 
+def figures_of(unit: Unit) -> list[Path]:
+    """Return the figures of a unit's lesson."""
+    return sorted(unit.folder.glob("*.svg"))
+
+
 def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
     """Yield the files that a student needs: each name in the home folder, and its source."""
     folder = folder_of(unit)
@@ -78,10 +82,11 @@ def files_of(unit: Unit) -> Iterator[tuple[str, Path]]:
             yield f"{topology_folder_of(unit)}/{Path(name).name}", unit.topology
     if not folder:
         return
+    figures = figures_of(unit)
     for file in sorted(unit.folder.iterdir()):
         if file.name in NOT_FOR_STUDENTS or file.name.startswith("solution"):
             continue
-        if file.is_file() and file != unit.topology:
+        if file.is_file() and file != unit.topology and file not in figures:
             yield f"{folder}/{file.name}", file
 
 

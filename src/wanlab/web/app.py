@@ -87,7 +87,7 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
         Route("/api/gallery", _gallery),
         Route("/api/lessons", _lessons),
         Route("/api/lessons/{unit}", _lesson),
-        Route("/api/lessons/{unit}/figure.svg", _figure),
+        Route("/api/lessons/{unit}/{name}.svg", _figure),
         WebSocketRoute("/api/live", live_socket),
         WebSocketRoute("/api/terminals/{name}", terminal_socket),
     ]
@@ -245,7 +245,8 @@ async def _lesson(request: Request) -> Response:
 
 
 async def _figure(request: Request) -> Response:
-    path = _laboratory(request).lessons.figure(request.path_params["unit"])
+    unit, name = request.path_params["unit"], request.path_params["name"]
+    path = _laboratory(request).lessons.figure(unit, name)
     headers = {"Content-Security-Policy": DATA_POLICY}
     return FileResponse(path, media_type="image/svg+xml", headers=headers)
 

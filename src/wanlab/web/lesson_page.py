@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from wanlab.labs import lesson
+from wanlab.labs import lesson, student_files
 from wanlab.labs.durations import seconds_in
 from wanlab.labs.outcome import band_text
 from wanlab.labs.unit import GUI, Expectation, Step, Unit
@@ -24,7 +24,7 @@ def page_of(unit: Unit) -> LessonPage:
         steps=tuple(_page_step(unit, step) for step in unit.steps),
         has_topology=unit.topology.is_file(),
         has_check=bool(unit.check),
-        has_figure=(unit.folder / "figure.svg").is_file(),
+        has_figure=bool(student_files.figures_of(unit)),
         decisions=tuple(f"{decision.what}: {decision.decided}" for decision in unit.decisions),
     )
 

@@ -127,12 +127,12 @@ class Lessons:
         """Return the lesson of a unit."""
         return page_of(self._find(name))
 
-    def figure(self, name: str) -> Path:
-        """Return the path of the drawing of a unit's network."""
-        path = catalog.find(name).folder / "figure.svg"
-        if not path.is_file():
-            raise WanlabError(f"{name} has no figure")
-        return path
+    def figure(self, name: str, figure: str) -> Path:
+        """Return the path of a figure of a unit's lesson; `figure` is its name without .svg."""
+        figures = {path.stem: path for path in student_files.figures_of(catalog.find(name))}
+        if figure not in figures:
+            raise WanlabError(f"{name} has no figure {figure}.svg")
+        return figures[figure]
 
     # -- the open unit ----------------------------------------------------------------------------
 
