@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from .recipe import Recipe, load_recipe
 from .requirements import check_disk, check_programs
 
 LOG_FILE = "build.log"
+SHIPPED_FOLDER = "kernel"  # beside the recipe in a wheel: the image that was built from it
 _MAX_NAMED_FILES = 5
 
 # Files of a build to keep beside the kernel and its configuration; `modprobe` reads modules.builtin.
@@ -85,7 +86,8 @@ def plan_work(
 def find_image(recipe: Recipe, *, cache: Path | None = None) -> Image | None:
     """Return the recipe's kernel for this computer's compiler from the cache; None if it is not intact.
 
-    This does not need the source. Without a compiler, a kernel built by any compiler is accepted.
+    This does not need the source. Without a compiler, a kernel built by any compiler is accepted, and
+    so is the kernel that a wheel carries beside its recipe.
     """
     cache = cache or kernels.cache_folder()
     machine = machine_architecture()
@@ -97,7 +99,13 @@ def find_image(recipe: Recipe, *, cache: Path | None = None) -> Image | None:
     else:
         hashes = (manifest_hash(values | {"tools": tools}) for values in inputs_by_archive)
         cached = (image for name in hashes if (image := kernels.load(cache, name)))
-    return next(cached, None)
+    return next(cached, None) or _shipped(recipe, inputs_by_archive)
+
+
+def _shipped(recipe: Recipe, inputs_by_archive: Sequence[dict[str, Any]]) -> Image | None:
+    image = kernels.image_in(recipe.folder.parent / SHIPPED_FOLDER)
+    is_recipes = image is not None and _without_tools(image) in inputs_by_archive
+    return image if is_recipes else None
 
 
 def _without_tools(image: Image) -> dict[str, Any]:

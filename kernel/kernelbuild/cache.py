@@ -146,12 +146,20 @@ def load(cache: Path, manifest_hash: str) -> Image | None:
 def images(cache: Path) -> Iterator[Image]:
     """Yield all intact kernels in the cache, sorted by name."""
     for path in sorted(cache.glob(f"*/{MANIFEST_FILE}")):
-        try:
-            name = str(json.loads(path.read_text(encoding="utf-8"))["hash"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if (image := load(cache, name)) is not None:
+        if (image := image_in(path.parent)) is not None and folder_of(
+            cache, image.manifest_hash
+        ) == path.parent:
             yield image
+
+
+def image_in(folder: Path) -> Image | None:
+    """Return the kernel in a folder of any name if it is intact, else None."""
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        name = str(manifest["hash"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Image(folder=folder, manifest=manifest) if problem_with(folder, name) is None else None
 
 
 def newest_named(name: str, cache: Path) -> Image | None:

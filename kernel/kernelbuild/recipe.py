@@ -114,7 +114,7 @@ def _table(folder: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        hint = "the kernel's recipe is part of wanlab's source tree, not of an installed package"
+        hint = "the kernel's recipe is part of wanlab's source tree and of its wheel"
         raise BuildError(f"there is no recipe at {path}", hint) from None
     except tomllib.TOMLDecodeError as error:
         raise BuildError(f"{path}: {error}") from None

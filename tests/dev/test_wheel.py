@@ -47,6 +47,14 @@ def test_a_wheel_with_a_kernel_is_for_linux_on_x86_64(tmp_path: Path) -> None:
         assert program.external_attr >> 16 & 0o111 == 0o111
         assert "wanlab/machine/embedded/kernel/manifest.json" in archive.namelist()
         assert "wanlab/labs/units/lab14/lab.yaml" in archive.namelist()
+        recipe = {
+            name.removeprefix("wanlab/machine/embedded/recipe/")
+            for name in archive.namelist()
+            if name.startswith("wanlab/machine/embedded/recipe/")
+        }
+    assert {"build.py", "recipe.toml", "README.md", "patches/series", "config/tcp.config"} <= recipe
+    assert "kernelbuild/command.py" in recipe
+    assert not any("__pycache__" in name for name in recipe)
 
 
 @pytest.mark.long

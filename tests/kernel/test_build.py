@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,6 +116,22 @@ def test_a_finished_kernel_is_found_when_the_compiler_is_gone(
     monkeypatch.setenv("PATH", "/nowhere")
     assert find_image(recipe, cache=place.cache) == image
     assert find_image(replace(recipe, timestamp="another"), cache=place.cache) is None
+
+
+def test_the_kernel_in_a_wheel_is_that_of_the_recipe_beside_it(
+    place: BuildBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = place.build(place.recipe())
+    shutil.copytree(place.recipe_folder, tmp_path / "wheel" / "recipe")
+    shutil.copytree(image.folder, tmp_path / "wheel" / "kernel")
+    recipe = replace(place.recipe(), folder=tmp_path / "wheel" / "recipe")
+    monkeypatch.setattr(build, "tool_versions", lambda _: {"gcc": "the user's"})
+    found = find_image(recipe, cache=tmp_path / "empty")
+    assert found is not None
+    assert found.folder == tmp_path / "wheel" / "kernel"
+    assert find_image(replace(recipe, timestamp="another"), cache=tmp_path / "empty") is None
+    (tmp_path / "wheel" / "kernel" / "linux").write_text("damaged")
+    assert find_image(recipe, cache=tmp_path / "empty") is None
 
 
 def test_another_compiler_makes_another_kernel(

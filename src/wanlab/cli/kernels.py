@@ -1,4 +1,4 @@
-"""`wanlab kernel`: runs the kernel's recipe, which is beside the package in a checkout."""
+"""`wanlab kernel`: runs the kernel's recipe, which a checkout and a wheel contain."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def run_recipe(arguments: list[str]) -> int:
     program = recipe_program()
     if not program.exists():
         raise RequirementError(
-            "`wanlab kernel` needs the kernel's build files, which an installed wanlab does not have",
-            "run it in a checkout of wanlab, which has them in the folder kernel/",
+            "`wanlab kernel` needs the kernel's build files, which this installation does not have",
+            "install wanlab from its wheel, or run this in a checkout, which has them in kernel/",
         )
     # -P: the current folder may have modules that a program of a network has left there.
     recipe = subprocess.Popen(

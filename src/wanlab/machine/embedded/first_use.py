@@ -1,6 +1,7 @@
 """Builds a kernel when it is first used, and lists the kernels that can be built.
 
-The recipe is beside the package in a checkout. An installed wanlab has no recipe, only built kernels.
+The recipe is beside the package in a checkout, and below this folder in a wheel. An installation
+without a wheel's kernel has no recipe, only kernels that have been built.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ PROCESSOR_MINUTES = 10
 
 
 def recipe_program() -> Path:
-    """Return the program that builds kernels; it does not exist in an installed wanlab."""
-    return Path(__file__).resolve().parents[4] / "kernel" / "build.py"
+    """Return the program that builds kernels; it may not exist in an installed wanlab."""
+    here = Path(__file__).resolve()
+    checkout = here.parents[4] / "kernel" / "build.py"
+    return checkout if checkout.exists() else here.parent / "recipe" / "build.py"
 
 
 def can_build(name: str) -> bool:
