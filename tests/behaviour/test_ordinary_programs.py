@@ -196,7 +196,8 @@ TABLES = ("ps", "vmstat", "free", "lsns", "lsipc", "netstat", "route", "df")
 """Their first line is a heading, which has the same words everywhere."""
 
 MAY_BE_EMPTY = {
-    *("arp -n", "ip neigh", "ip rule", "ip -6 route", "ip netns", "iptables-save", "lslocks"),
+    *("arp -n", "ip neigh", "ip rule", "ip -6 route", "ip netns", "ip tunnel", "lslocks"),
+    *("iptables-save", "nft list ruleset", "conntrack -L"),
     *("bridge fdb", "bridge link", "ss", "ss -tan", "ss -lun", "ss -xa"),
     *("who", "who -b", "users", "w -h"),
 }
