@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import wanlab
+from wanlab import Network, shapes
 
 pytestmark = pytest.mark.machine
 
@@ -59,3 +60,31 @@ def test_two_places_give_the_same_bytes_for_python(tmp_path: Path) -> None:
     packages.rmdir()
     packages.symlink_to(site.getsitepackages()[0])
     assert run(place / "venv" / "bin" / "python", place / "source", folder) == expected
+
+
+SERVER = "require('http').createServer((q, r) => r.end('x'.repeat(2000))).listen(8080);"
+CLIENT = """\
+const http = require('http');
+const began = process.hrtime.bigint();
+http.get('http://10.0.0.2:8080/', r => {
+  r.resume();
+  r.on('end', () => { console.log(process.hrtime.bigint() - began); process.exit(); });
+});
+"""
+FIXED = "mkdir -p /run/work && mount --bind . /run/work && cd /run/work && unset OLDPWD && exec"
+
+
+@pytest.mark.skipif(shutil.which("node", path="/usr/bin:/bin") is None, reason="Node is not here")
+def test_at_a_fixed_path_node_takes_the_same_time_in_every_folder(tmp_path: Path) -> None:
+    """The page about limitations says how. Node's threads spin for a time that depends on the path."""
+    outputs = []
+    for name in ("a", "a/folder with a longer path/than that of the first"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "server.js").write_text(SERVER)
+        (folder / "client.js").write_text(CLIENT)
+        with Network(shapes.minimal(delay="2ms"), seed=1, folder=folder) as net:
+            net["h2"].start(f"{FIXED} node server.js")
+            net.run_for("2s")
+            outputs.append(net["h1"].run(f"{FIXED} node client.js").output)
+    assert outputs[0] == outputs[1]
