@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,13 @@ from .programs import run
 from .recipe import Recipe
 
 _STATE_FILE = "build.json"
-# Exists while `make` runs. If it is still there, make was killed and may have left half a file.
+# Exists while `make` runs. If it is still there, make was stopped, and a file that is newer than this
+# one may be half a file.
 _COMPILING_FILE = "compiling"
 _UNFINISHED = "unfinished-build"
 _PRODUCTS = ("*.o", "*.a", "*vmlinux*", "linux")
 _UNKNOWN = "unknown"
+_LAST_SECONDS = 15  # more than the time that make gets to end
 
 
 class KeptBuild:
@@ -120,11 +123,22 @@ class KeptBuild:
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
-        """Let `make` work in the tree; a note says so in case that this process is killed."""
+        """Let `make` work in the tree; a note says so in case that this process is killed.
+
+        After an interruption, the note covers the files of the last seconds: `make` may have been
+        killed before it could remove those that it had not finished.
+        """
         self._compiling.touch()
         try:
             yield
-        finally:  # make has ended, and has removed what it had not finished
+        except BuildError:  # make has ended by itself
+            self._compiling.unlink(missing_ok=True)
+            raise
+        except BaseException:
+            since_s = time.time() - _LAST_SECONDS
+            os.utime(self._compiling, (since_s, since_s))
+            raise
+        else:
             self._compiling.unlink(missing_ok=True)
 
     def compiled(self, steps: int, *, complete: bool) -> None:
@@ -149,7 +163,7 @@ class KeptBuild:
         temporary.replace(target)
 
     def _remove_halves(self) -> None:
-        """Remove the files that a killed `make` may not have finished: those written since it began."""
+        """Remove the files that a stopped `make` may not have finished."""
         if not self._compiling.exists():
             return
         began_ns = self._compiling.stat().st_mtime_ns

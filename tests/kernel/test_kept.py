@@ -253,6 +253,31 @@ def test_files_that_a_killed_make_may_not_have_finished_are_compiled_again(
     assert not (folder / "compiling").exists()
 
 
+def test_an_interrupted_make_is_trusted_except_for_its_last_files(bench: TreeBench) -> None:
+    (bench.tree / "net/cubic.c").write_text("cubic 1\n")
+    image, _ = bench.build(bench.define())
+    (folder,) = (bench.cache / "trees").iterdir()
+    kept = KeptBuild(folder, image.manifest["inputs"]["tools"])
+    os.utime(folder / "build/net/reno.o", (1, 1))
+    with pytest.raises(KeyboardInterrupt), kept.compiling():
+        (folder / "build/net/cubic.o").write_text("half a fi")
+        raise KeyboardInterrupt
+    kept.prepare()
+    assert (folder / "build/net/reno.o").exists()
+    assert not (folder / "build/net/cubic.o").exists()
+
+
+def test_after_an_error_make_has_removed_what_it_had_not_finished(bench: TreeBench) -> None:
+    (bench.tree / "net/cubic.c").write_text("cubic 1\n")
+    image, _ = bench.build(bench.define())
+    (folder,) = (bench.cache / "trees").iterdir()
+    kept = KeptBuild(folder, image.manifest["inputs"]["tools"])
+    with pytest.raises(BuildError), kept.compiling():
+        raise BuildError("the kernel does not compile")
+    kept.prepare()
+    assert (folder / "build/net/cubic.o").exists()
+
+
 def test_a_file_that_was_being_written_when_the_build_was_killed_is_written_again(
     bench: TreeBench,
 ) -> None:
