@@ -269,7 +269,8 @@ class Ryu(Controller):
     ) -> None:
         if shutil.which("ryu") is None and command == "ryu run":
             raise RequirementError(
-                f"{name}: Ryu is not installed", "pip install ryu, or use Controller"
+                f"{name}: Ryu is not installed",
+                "pip install ryu; for its successor os-ken: start it, and use RemoteController",
             )
         words = ryuArgs if isinstance(ryuArgs, str) else " ".join(ryuArgs)
         super().__init__(name, command=command, cargs=f"--ofp-tcp-listen-port %d {words}", **kwargs)

@@ -85,7 +85,7 @@ if not which("ryu"):
     try:
         Ryu("c3")
     except Exception as error:
-        assert "Ryu is not installed" in str(error), error
+        assert "Ryu is not installed" in str(error) and "os-ken" in str(error), error
     else:
         raise SystemExit("Ryu is there?")
 print("done")
