@@ -68,9 +68,10 @@ def _report_differences(session: RecordedSession, folder: Path | None) -> None:
     for text in differences_here(session):
         print(f"wanlab: this computer differs from the recording's: {text}", file=sys.stderr)
     if session.is_cut:
+        after = _seconds(session.end_ns - session.epoch_ns)
         print(
-            f"wanlab: the session was cut short: the program that recorded it was killed after "
-            f"{_seconds(session.end_ns - session.epoch_ns)}",
+            f"wanlab: the session was cut short after {after}: it is that of a failed test, or the "
+            "program that recorded it was killed",
             file=sys.stderr,
         )
     if not session.has_files and folder is None:
