@@ -89,7 +89,7 @@ def test_a_session_that_cannot_be_replayed_is_refused_in_one_line(
     (wanlab.folder / "cut").write_bytes(b"".join(lines[:-4]) + lines[-4][:10])
     ran = wanlab("replay", "cut")
     assert ran.status == 0
-    assert "was cut short after" in ran.errors
+    assert "was cut short: the program that recorded it was killed after" in ran.errors
     assert wanlab("replay", "missing").status == 1
     for folder in ("edited", "edited/inside"):
         ran = wanlab("replay", "s.wanlab", "--folder", folder)

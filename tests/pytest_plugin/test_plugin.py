@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from wanlab import Network, record
+from wanlab.session import read as read_session
 
 pytest_plugins = ["pytester"]
 
@@ -275,6 +276,7 @@ def test_hangs(server):
     kept = pytester.path / "evidence/test_it/test_fails"
     assert "    one\n  errors:\n    two\n" in (kept / "processes.txt").read_text()
     assert (kept / "packets.pcapng").stat().st_size > 1_000_000  # 10 Mbit/s for 1 s, seen twice
+    assert not read_session(kept / "session.wanlab").is_cut
     with Network.replay(kept / "session.wanlab") as network:
         assert network.session.difference is None
         assert network.session.processes[-1].output == "one\n"

@@ -70,8 +70,7 @@ def _report_differences(session: RecordedSession, folder: Path | None) -> None:
     if session.is_cut:
         after = _seconds(session.end_ns - session.epoch_ns)
         print(
-            f"wanlab: the session was cut short after {after}: it is that of a failed test, or the "
-            "program that recorded it was killed",
+            f"wanlab: the session was cut short: the program that recorded it was killed after {after}",
             file=sys.stderr,
         )
     if not session.has_files and folder is None:

@@ -84,10 +84,13 @@ class LiveSession(Generic[AnyNetwork]):
             )
         self._target = Path(target) if isinstance(target, str) else target
 
-    def content(self) -> bytes:
-        """Return the session file as it is now; empty if none is recorded."""
+    def content(self, *, is_whole: bool = False) -> bytes:
+        """Return the session file as it is now; empty if none is recorded.
+
+        With `is_whole`, it is the file of a session that ends now, and not of one that was cut short.
+        """
         recording = self._runtime.recording
-        return recording.content() if recording is not None else b""
+        return recording.content(is_whole=is_whole) if recording is not None else b""
 
     def note_upload(self, file: str | Path) -> None:
         """Record the content of a file that wanlab has written into the working folder."""

@@ -135,9 +135,9 @@ class NetworkRecording:
         except (OSError, ValueError):
             self.note("unrepeatable", f"{path} was written and could not be recorded")
 
-    def content(self) -> bytes:
-        """Return the session file as it is now."""
-        return self._recorder.content()
+    def content(self, *, is_whole: bool = False) -> bytes:
+        """Return the session file as it is now; with `is_whole`, as if the session ended now."""
+        return self._recorder.content(is_whole=is_whole)
 
     def end(self, machine: Machine) -> None:
         """Write the last line, and observe the machine no longer."""

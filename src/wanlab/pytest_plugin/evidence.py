@@ -92,7 +92,7 @@ class Evidence:
         now_s = _now_s(self._network)
         provenance = self._provenance()
         processes = processes_of[self._network]
-        session = self._network.session.content()
+        session = self._network.session.content(is_whole=True)
         log = self._kernel_log(error)
         self.seal()
         folder.mkdir(parents=True)

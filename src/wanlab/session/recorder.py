@@ -117,17 +117,24 @@ class SessionRecorder:
         self._kept_bytes[number] = kept_bytes
         return kept_bytes <= MAX_KEPT_BYTES
 
-    def content(self) -> bytes:
-        """Return the file as it is now; empty if it is closed, as after a write that failed."""
+    def content(self, *, is_whole: bool = False) -> bytes:
+        """Return the file as it is now; empty if it is closed, as after a write that failed.
+
+        With `is_whole`, it has the last line that it would get if the session ended now.
+        """
         if not self._is_open:
             return b""
-        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+        content = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+        return content + write_line(self._last_line(), self._sum)[0] if is_whole else content
 
     def end(self) -> None:
         """Write the last line, and close the file."""
         if self._is_open:
-            self.note("end")
+            self.write(self._last_line())
             self._close()
+
+    def _last_line(self) -> Line:
+        return {"at": self.clock(), "end": None}
 
     def abandon(self) -> None:
         """Close the file and remove it."""
