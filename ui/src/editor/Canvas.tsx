@@ -61,6 +61,10 @@ const CENTRE: [number, number] = [0.5, 0.5];
 const PAN_BUTTONS = [1];
 const SNAP_PX = 6;
 const NO_GUIDES: readonly Guide[] = [];
+// React Flow renders every node and every link anew when one of its properties is another object or function,
+// so these are the same ones in each render.
+const SELECTION_KEYS = ["Shift", "Control", "Meta"];
+const PRO_OPTIONS = { hideAttribution: true };
 
 /** The canvas. Dragged elements move here only; the document changes when they are dropped. */
 export function Canvas() {
@@ -153,17 +157,36 @@ export function Canvas() {
     moveTo(now.current.map(({ id, position: { x, y } }) => ({ id, x: Math.round(x), y: Math.round(y) })));
   }, [drawDrag]);
 
-  const place = (event: MouseEvent) => {
-    const at = toDocument({ x: event.clientX, y: event.clientY });
-    if (tool === "label" || tool === "frame") {
-      useTool.setState({ tool: "select" });
-      placeTool(tool, at);
-    } else if (isKind(tool)) placeTool(tool, at);
-    else if (tool === "select") {
-      const near = nearby.isFar ? (nodeAt(at, drawn) ?? farLinkAt(at, flow.getZoom())) : null;
-      select(near === null ? [] : [near]);
-    }
-  };
+  const { isFar: isDrawn } = nearby;
+  const place = useCallback(
+    (event: MouseEvent) => {
+      const { tool: used } = useTool.getState();
+      const at = toDocument({ x: event.clientX, y: event.clientY });
+      if (used === "label" || used === "frame") {
+        useTool.setState({ tool: "select" });
+        placeTool(used, at);
+      } else if (isKind(used)) placeTool(used, at);
+      else if (used === "select") {
+        const near = isDrawn ? (nodeAt(at, now.current) ?? farLinkAt(at, flow.getZoom())) : null;
+        select(near === null ? [] : [near]);
+      }
+    },
+    [flow, isDrawn],
+  );
+  const popUpOnPane = useCallback(
+    (event: MouseEvent | globalThis.MouseEvent) => {
+      event.preventDefault();
+      const [x, y] = pointOf(event as MouseEvent);
+      const near = isDrawn ? farLinkAt(toDocument({ x, y }), flow.getZoom()) : null;
+      if (near !== null) {
+        select([near]);
+        popUp("Link", linkMenu(near), x, y);
+        return;
+      }
+      popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
+    },
+    [flow, isDrawn],
+  );
   const isSelecting = tool === "select";
   return (
     <div
@@ -212,35 +235,12 @@ export function Canvas() {
         onSelectionEnd={endBand}
         onPaneClick={place}
         onNodeClick={isSelecting ? selectOnly : nothing}
-        onNodeDoubleClick={(_, node) => openNode(node.id)}
-        onEdgeDoubleClick={(_, edge) => {
-          select([edge.id]);
-          openProperties();
-        }}
-        onNodeContextMenu={(event, node) => {
-          event.preventDefault();
-          if (!useSelection.getState().ids.has(node.id)) select([node.id]);
-          popUp("Node", nodeMenu(node.id), ...pointOf(event));
-        }}
-        onEdgeContextMenu={(event, edge) => {
-          event.preventDefault();
-          select([edge.id]);
-          popUp("Link", linkMenu(edge.id), ...pointOf(event));
-        }}
-        onPaneContextMenu={(event) => {
-          event.preventDefault();
-          const [x, y] = pointOf(event as MouseEvent);
-          const near = nearby.isFar ? farLinkAt(toDocument({ x, y }), flow.getZoom()) : null;
-          if (near !== null) {
-            select([near]);
-            popUp("Link", linkMenu(near), x, y);
-            return;
-          }
-          popUp("Canvas", canvasMenu(toDocument({ x, y })), x, y);
-        }}
-        onMoveStart={(event) => {
-          if (event !== null) leaveFit(); // without an event, a program has moved the canvas
-        }}
+        onNodeDoubleClick={open}
+        onEdgeDoubleClick={openLink}
+        onNodeContextMenu={popUpOnNode}
+        onEdgeContextMenu={popUpOnLink}
+        onPaneContextMenu={popUpOnPane}
+        onMoveStart={leaveFitByHand}
         nodesDraggable={isSelecting}
         elementsSelectable={isSelecting}
         nodesConnectable={false}
@@ -249,7 +249,7 @@ export function Canvas() {
         disableKeyboardA11y
         selectionOnDrag={isSelecting}
         selectionMode={SelectionMode.Partial}
-        multiSelectionKeyCode={["Shift", "Control", "Meta"]}
+        multiSelectionKeyCode={SELECTION_KEYS}
         selectionKeyCode={null}
         deleteKeyCode={null}
         panOnDrag={PAN_BUTTONS}
@@ -262,7 +262,7 @@ export function Canvas() {
         snapGrid={GRID}
         nodeDragThreshold={3}
         elevateNodesOnSelect={false}
-        proOptions={{ hideAttribution: true }}
+        proOptions={PRO_OPTIONS}
       >
         {isMany && <FarLayer scene={scene} />}
         {isRunning && <PacketLayer lines={lines} drawn={drawn} />}
@@ -287,6 +287,31 @@ export function Canvas() {
 
 function nodeUnder(target: EventTarget): string | null {
   return (target as Element).closest<HTMLElement>(".react-flow__node-device")?.dataset.id ?? null;
+}
+
+function open(_: MouseEvent, { id }: { id: string }): void {
+  openNode(id);
+}
+
+function openLink(_: MouseEvent, { id }: { id: string }): void {
+  select([id]);
+  openProperties();
+}
+
+function popUpOnNode(event: MouseEvent, { id }: { id: string }): void {
+  event.preventDefault();
+  if (!useSelection.getState().ids.has(id)) select([id]);
+  popUp("Node", nodeMenu(id), ...pointOf(event));
+}
+
+function popUpOnLink(event: MouseEvent, { id }: { id: string }): void {
+  event.preventDefault();
+  select([id]);
+  popUp("Link", linkMenu(id), ...pointOf(event));
+}
+
+function leaveFitByHand(event: unknown): void {
+  if (event !== null) leaveFit(); // without an event, a program has moved the canvas
 }
 
 /** Without a click handler React Flow lets pointers pass through nodes, but the link tool needs them. */
