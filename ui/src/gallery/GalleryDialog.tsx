@@ -81,7 +81,7 @@ function Figure({ figure, running, progress }: { figure: GalleryFigure; running:
           <>
             <button
               type="button"
-              className="button button-primary"
+              className="button button-first"
               disabled={running !== "" || isClass}
               title={
                 isClass

@@ -209,7 +209,7 @@ function Actions({ unit, page, outline, isOpen, isChecking, onCheck }: ActionPro
       ) : (
         <button
           type="button"
-          className="button button-primary"
+          className="button button-first"
           title="Open the network of this lesson"
           onClick={() => void startUnit({ unit, action: "start" })}
         >

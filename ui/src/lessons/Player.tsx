@@ -69,7 +69,7 @@ export function Player({ page, outline, lesson, isOpen, onCheck, onRead, ...acti
         <button
           type="button"
           aria-label="Next steps"
-          className={`button ${isDone ? "button-primary" : ""}`}
+          className={`button ${isDone ? "button-first" : ""}`}
           disabled={isLast}
           onClick={() => setAt(at + 1)}
         >
@@ -222,7 +222,7 @@ function Ending({ page, lesson, isOpen, onCheck, onRead }: EndingProps) {
         <p>
           <button
             type="button"
-            className={`button ${isPassed ? "" : "button-primary"}`}
+            className={`button ${isPassed ? "" : "button-first"}`}
             disabled={!isRunning || !isOpen || checking !== ""}
             onClick={onCheck}
           >
@@ -238,7 +238,7 @@ function Ending({ page, lesson, isOpen, onCheck, onRead }: EndingProps) {
       )}
       {following && (isPassed || !page.has_check) && (
         <p>
-          <button type="button" className="button button-primary" onClick={() => onRead(following.unit)}>
+          <button type="button" className="button button-first" onClick={() => onRead(following.unit)}>
             Next: {following.heading} ›
           </button>
         </p>

@@ -29,7 +29,7 @@ export function Reader({ unit, part, markdown, onNext, ...actions }: Props) {
       <Prose unit={unit} markdown={markdown} {...actions} />
       {onNext && (
         <p>
-          <button type="button" className="button button-primary" onClick={onNext}>
+          <button type="button" className="button button-first" onClick={onNext}>
             To the steps ›
           </button>
         </p>
