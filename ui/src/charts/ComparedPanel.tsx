@@ -14,7 +14,7 @@ interface Props {
 export function ComparedPanel({ title, columns }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
-  const theme = useView((state) => state.theme);
+  const dark = useView(isDark);
   const data = useMemo(() => joined(columns), [columns]);
   const names = useMemo(() => columns.map(nameOf), [columns]);
 
@@ -22,14 +22,14 @@ export function ComparedPanel({ title, columns }: Props) {
     if (container.current === null) return;
     const unit = columns[0]?.unit ?? "";
     const whole: [number, number] = [data[0][0] ?? 0, data[0].at(-1) ?? 1];
-    const looks = names.map((name, index) => ({ key: name, title: name, ...look(index, isDark(theme)) }));
+    const looks = names.map((name, index) => ({ key: name, title: name, ...look(index, dark) }));
     const chart: Plot = new Plot(container.current, title, unit, (isZoomed) => {
       if (!isZoomed) chart.show(looks, unit, data, whole);
     });
     plot.current = chart;
     chart.show(looks, unit, data, whole);
     return () => chart.destroy();
-  }, [title, columns, data, names, theme]);
+  }, [title, columns, data, names, dark]);
 
   return (
     <PanelFrame

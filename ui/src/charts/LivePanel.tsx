@@ -81,7 +81,7 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
       useCharts.subscribe(requestDraw),
       useBranches.subscribe(requestDraw),
       useView.subscribe((now, before) => {
-        if (now.theme !== before.theme) chart.repaint(drawn(kind, series, ids, flows, chartView(), ALL).looks);
+        if (isDark(now) !== isDark(before)) chart.repaint(drawn(kind, series, ids, flows, chartView(), ALL).looks);
         requestDraw();
       }),
     ];
@@ -193,7 +193,7 @@ function timesOf(tables: Tables | undefined): (readonly number[])[] {
 }
 
 function looksOf(curves: readonly Curve[]): (CurveLook & { name: string })[] {
-  const dark = isDark(useView.getState().theme);
+  const dark = isDark();
   const { ports } = useRunning.getState().run;
   const { nodes } = useDocument.getState();
   const flows = flowTitles(

@@ -71,7 +71,8 @@ export function Canvas() {
   const { nodes, links, labels, frames, revision } = useDocument();
   const selected = useSelection((state) => state.ids);
   const tool = useTool((state) => state.tool);
-  const { theme, showsMinimap, snapsToGrid } = useView();
+  const view = useView();
+  const { showsMinimap, snapsToGrid } = view;
   const flow = useReactFlow<AnyFlow, LinkFlow>();
   const isFar = useStore((state) => state.transform[2] < TEXTS_FROM);
   const isRunning = useRunning((state) => state.run.phase === "running");
@@ -226,7 +227,7 @@ export function Canvas() {
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         nodeOrigin={CENTRE}
-        colorMode={isDark(theme) ? "dark" : "light"}
+        colorMode={isDark(view) ? "dark" : "light"}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
         onNodeDragStart={startDrag}

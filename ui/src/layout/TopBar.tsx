@@ -13,8 +13,7 @@ import { menuBar } from "./menuBar";
 /** The bar at the top: menus, file, undo, run and stop, clock. */
 export function TopBar({ clock }: { clock: ReactNode }) {
   const { undo: undoLabel, redo: redoLabel } = useDocument();
-  const theme = useView((state) => state.theme);
-  const isDarkNow = isDark(theme);
+  const isDarkNow = useView(isDark);
   return (
     <header className="top-bar">
       <h1 className="brand">wanlab</h1>

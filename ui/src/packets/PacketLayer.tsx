@@ -84,7 +84,7 @@ function paint(
   // While an earlier instant is shown, the packets of now are not on these links.
   if (flights.size === 0 || !useView.getState().showsPackets || useBranches.getState().shown !== null) return false;
   const { now_ns, speed, isMoving } = shownTime(real_ms);
-  const dark = isDark(useView.getState().theme);
+  const dark = isDark();
   const waiting = new Map<string, Flight[]>();
   const courses = new Map<string, Course | null>();
   const courseOf = (link: string): Course | null => {
@@ -173,7 +173,7 @@ export function PacketLegend() {
   const hasAny = usePackets((state) => state.hasAny);
   const leftOut = usePackets((state) => state.leftOut);
   const isWanted = useView((state) => state.showsPackets);
-  const theme = useView((state) => state.theme);
+  const dark = useView(isDark);
   const ports = useRunning((state) => state.run.ports);
   const isSlow = useRunning(({ clock }) => clock.is_paused || (clock.pace === "real" && clock.wanted_speed <= 0.1));
   const nodes = useDocument((state) => state.nodes);
@@ -205,7 +205,7 @@ export function PacketLegend() {
       <ul>
         {flows.map((flow) => (
           <li key={flow}>
-            <span className="packet-mark" style={{ background: colourOf(flow, isDark(theme)) }} aria-hidden="true" />
+            <span className="packet-mark" style={{ background: colourOf(flow, dark) }} aria-hidden="true" />
             {flowTitle(flow, (address) => names.get(address))}
           </li>
         ))}

@@ -36,7 +36,7 @@ export function PacketList({ path, version }: { path: string; version: number })
   );
   const isGrowing = capturing !== undefined;
   const names = useNames();
-  const dark = isDark(useView(({ theme }) => theme));
+  const dark = useView(isDark);
   const scanned = useRef(0);
 
   useEffect(() => {

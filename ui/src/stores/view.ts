@@ -28,11 +28,15 @@ interface View {
   /** Whether the timeline has its texts and axis, or is a strip. */
   isTimelineOpen: boolean;
   snapsToGrid: boolean;
+  /** Whether the system's theme is dark now. */
+  isSystemDark: boolean;
 }
 
 const PROPERTIES_WIDTH = 300;
 /** In lower windows the timeline begins as a strip. */
 const HIGH_WINDOW = 960;
+
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 export const useView = create<View>()(
   persist(
@@ -55,6 +59,7 @@ export const useView = create<View>()(
       showsTimeline: true,
       isTimelineOpen: window.innerHeight >= HIGH_WINDOW,
       snapsToGrid: false,
+      isSystemDark: prefersDark.matches,
     }),
     { name: "wanlab.view" },
   ),
@@ -76,16 +81,16 @@ export function pinLesson(isLessonPinned: boolean): void {
   if (isLessonPinned) useView.setState({ sideWidth: PROPERTIES_WIDTH });
 }
 
-const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-
-export function isDark(theme: Theme): boolean {
-  return theme === "system" ? prefersDark.matches : theme === "dark";
+export function isDark({ theme, isSystemDark }: View = useView.getState()): boolean {
+  return theme === "system" ? isSystemDark : theme === "dark";
 }
 
 function paintTheme(): void {
-  document.documentElement.dataset.theme = isDark(useView.getState().theme) ? "dark" : "light";
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
 }
 
-prefersDark.addEventListener("change", paintTheme);
 useView.subscribe(paintTheme);
-paintTheme();
+// Also at once: the stored state has the system's theme of an earlier visit.
+const noteSystemTheme = () => useView.setState({ isSystemDark: prefersDark.matches });
+prefersDark.addEventListener("change", noteSystemTheme);
+noteSystemTheme();

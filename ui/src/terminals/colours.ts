@@ -1,6 +1,6 @@
 /** The sixteen colours of a terminal, light and dark. terminals.css gives the margins the same background. */
 import type { ITheme } from "@xterm/xterm";
-import { isDark, useView } from "../stores/view";
+import { isDark } from "../stores/view";
 
 const DARK: ITheme = {
   background: "#14171c",
@@ -50,5 +50,5 @@ const LIGHT: ITheme = {
 };
 
 export function colours(): ITheme {
-  return isDark(useView.getState().theme) ? DARK : LIGHT;
+  return isDark() ? DARK : LIGHT;
 }
