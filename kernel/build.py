@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build wanlab's kernel: `build.py build|tree|list|verify|info|config` (see kernelbuild/)."""
+"""Build wanlab's kernel: `build.py build|tree|list|verify|patches|info|config` (see kernelbuild/)."""
 
 import sys
 

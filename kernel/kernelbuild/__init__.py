@@ -16,6 +16,7 @@ Modules, each of which uses only those above it:
     treediff, trees                           source trees that a person edits, and their changes
     kept                                      the folder in which changed kernels are compiled
     build, verify                             make a kernel; compare one with the recipe
+    trial                                     try the patches on another release
     command                                   the command line
 """
 

@@ -1,4 +1,4 @@
-"""The command line: build, tree, list, verify, info, config."""
+"""The command line: build, tree, list, verify, patches, info, config."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .fragments import Option, parse_requests
 from .progress import Progress
 from .recipe import Recipe, kernel_names
 from .trees import tree_patch
+from .trial import trial_text, try_patches
 from .variants import define_variant, load_base, load_kernel, variant_names
 from .verify import verify_image
 
@@ -40,6 +41,8 @@ def main(
             return _build(recipe, options)
         if options.command == "verify":
             return _verify(recipe, options)
+        if options.command == "patches":
+            return _try_patches(recipe, options)
         if options.command == "config":
             sys.stdout.write(configure(recipe, source=options.source))
             return 0
@@ -124,7 +127,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="build nothing: check the image for damage, and compare its "
         "source, patches and options with the recipe's",
     )
-    for command in (build, tree, verify):
+    patches = commands.add_parser(
+        "patches",
+        help="tell which patches apply to another release",
+        description="Try a kernel's patches, in order, on the source of another release of Linux, and "
+        "print which ones apply: as they are (ok), at other lines (moved), or not, with the files and "
+        "hunks that do not fit. Nothing is built, so any archive is accepted. The exit status is 0 if "
+        "all apply, 1 if not.",
+    )
+    patches.add_argument("--source", type=Path, required=True, help="archive of the other release")
+    for command in (build, tree, patches, verify):
         command.add_argument(
             "--jobs",
             type=_positive,
@@ -148,7 +160,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         description="Show the source, patches and options of a kernel, and where its image is.",
     )
     info.add_argument("--json", action="store_true", help="print JSON")
-    for command in (build, config, info):
+    for command in (build, config, patches, info):
         command.add_argument("kernel", nargs="?", default="", help=NAME_HELP)
     verify.add_argument("--kernel", default="", help=NAME_HELP)
     return parser
@@ -292,6 +304,12 @@ def _verify(recipe: Recipe, options: argparse.Namespace) -> int:
         compared = "its inputs are the recipe's" if options.quick else "built again, byte by byte"
         print(f"{folder}: this is the recipe's kernel ({compared})")
     return 1 if problems else 0
+
+
+def _try_patches(recipe: Recipe, options: argparse.Namespace) -> int:
+    trials = try_patches(recipe, options.source, jobs=options.jobs, stream=sys.stderr)
+    print(trial_text(trials))
+    return 0 if all(trial.applies for trial in trials) else 1
 
 
 def _info(recipe: Recipe, *, as_json: bool) -> int:

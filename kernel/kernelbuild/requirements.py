@@ -56,6 +56,14 @@ def check_programs(extra_packages: Iterable[str] = ()) -> None:
         )
 
 
+def check_tools(programs: Iterable[str]) -> None:
+    """Raise BuildError unless this computer has these programs; a compiler is not needed."""
+    lacking = [program for program in programs if shutil.which(program) is None]
+    if lacking:
+        packages = dict.fromkeys(PROGRAMS[program] for program in lacking)
+        raise BuildError(f"this computer lacks: {', '.join(lacking)}", install_hint(packages))
+
+
 def install_hint(packages: Iterable[str]) -> str:
     """Return the command that installs packages on Debian and Ubuntu."""
     return f"on Debian or Ubuntu: sudo apt-get install {' '.join(packages)}"

@@ -206,19 +206,8 @@ def apply_patches(recipe: Recipe, folder: Path, *, first: int = 0) -> None:
 
     Raises BuildError for one that does not apply.
     """
-    command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
     for number, patch in enumerate(recipe.patches[first:], first):
-        with patch.path.open("rb") as stream:
-            done = run(
-                command,
-                cwd=folder,
-                stdin=stream,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-            )
+        done = run_patch(patch, folder)
         if done.returncode == 0:
             continue
         if patch.path.is_relative_to(recipe.folder):
@@ -227,6 +216,27 @@ def apply_patches(recipe: Recipe, folder: Path, *, first: int = 0) -> None:
                 "if it changes a file that is missing: _UNUSED_FOLDERS in kernelbuild/source.py",
             )
         raise _unfit(recipe, patch, done.stdout, recipe.patches[:number])
+
+
+def run_patch(
+    patch: Patch, folder: Path, *, is_trial: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Apply a patch to a source, without fuzz; return the status and output of `patch`.
+
+    A trial changes nothing.
+    """
+    command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
+    with patch.path.open("rb") as stream:
+        return run(
+            [*command, "--dry-run"] if is_trial else command,
+            cwd=folder,
+            stdin=stream,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
 
 
 def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -> BuildError:

@@ -17,7 +17,10 @@ from wanlab.cli.usage import GROUPS
 SRC = Path(__file__).resolve().parents[2] / "src"
 OWN_HELP = (
     "mn",
-    *(f"kernel {verb}" for verb in ("build", "tree", "list", "verify", "config", "info")),
+    *(
+        f"kernel {verb}"
+        for verb in ("build", "tree", "list", "verify", "patches", "config", "info")
+    ),
 )
 """Commands whose arguments other programs parse; the page shows what their --help prints."""
 

@@ -55,6 +55,12 @@ def kernel_verify(arguments: ImageFolder = None) -> None:
     _run("verify", arguments)
 
 
+@kernel.command("patches", cls=PassedOn, context_settings=RECIPE)
+def kernel_patches(arguments: ImageFolder = None) -> None:
+    """Tell which patches apply to another release."""
+    _run("patches", arguments)
+
+
 @kernel.command("config", cls=PassedOn, context_settings=RECIPE)
 def kernel_config(arguments: RecipeOptions = None) -> None:
     """Print a kernel's full configuration; build nothing."""
