@@ -425,7 +425,7 @@ def test_only_controllers_of_the_topology_are_reached_outside(start: Start) -> N
     answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "22"]).output
     assert answer == '{"error": "this topology has no outside controller at 127.0.0.1:22"}\n'
     answer = net.root.run(["python3", "-c", CONNECT_THROUGH_HOST, "127.0.0.1", "6690"]).output
-    assert answer == '{"error": "127.0.0.1:6690: Connection refused"}\n'
+    assert answer == '{"error": "127.0.0.1:6690: Connection refused", "is_allowed": true}\n'
 
 
 CONNECT_THROUGH_HOST = """
