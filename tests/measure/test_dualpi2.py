@@ -3,6 +3,7 @@
 import struct
 
 from wanlab.measure import queue_state
+from wanlab.measure.columns import columns_of_structures
 
 # include/uapi/linux/pkt_sched.h of Linux 7.3, struct tc_dualpi2_xstats
 STATE = (1 << 30, 15_000, 700, 100, 200, 40, 30, 10, -5, 60_000, 90_000, 15_000_000)
@@ -10,7 +11,7 @@ XSTATS = struct.pack("=8Ii3I", *STATE)
 
 
 def test_both_queues_and_their_marks_are_columns() -> None:
-    columns = queue_state.QDISCS["dualpi2"].columns([XSTATS, XSTATS])
+    columns = columns_of_structures(queue_state.QDISCS["dualpi2"], [XSTATS, XSTATS])
     assert {name: values[1].item() for name, values in columns.items()} == {
         "probability_fraction": 0.25,
         "classic_delay_us": 15_000,

@@ -10,6 +10,7 @@ import pytest
 
 from wanlab.errors import WanlabError
 from wanlab.measure import netlink_qdisc, queue_state, tc_text
+from wanlab.measure.columns import columns_of_structures
 
 COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
 
@@ -95,7 +96,7 @@ def test_netlink_and_tc_have_the_same_details() -> None:
     for mine, its in zip(by_netlink, by_tc, strict=True):
         if mine.kind not in TC_NAMES:
             continue
-        columns = queue_state.QDISCS[mine.kind].columns([mine.xstats])
+        columns = columns_of_structures(queue_state.QDISCS[mine.kind], [mine.xstats])
         for pair in TC_NAMES[mine.kind].split():
             ours, _, theirs = pair.partition("=")
             assert columns[ours][0] == its.details[theirs], (mine.kind, ours)

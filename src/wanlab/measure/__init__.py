@@ -1,16 +1,47 @@
-"""Measuring: samplers that read counters and events, and pure parsers of their data."""
+"""Measuring: samplers that read counters and events, and pure parsers of their data.
 
-from . import iperf3, iperf3_text, ping, traffic
-from .captures import Capture
-from .flows import Flows
-from .lost_packets import Drop, drops
-from .ports import Ports, Sent, sent_through
-from .processor import Cpu, Softnet, packets_received
-from .queues import Queues
-from .readings import Sampler
-from .sampler import Sampling, sample
+A name's module is imported when the name is first used: `mn` counts lost packets in machines where numpy
+and msgspec may be missing, and should not wait for them anyway.
+"""
+
+from typing import TYPE_CHECKING
+
+# Its module has the same name, which would hide it.
 from .side_paths import side_paths
-from .traces import Acks, Drops, Retransmissions, Sojourns
+
+if TYPE_CHECKING:
+    from . import iperf3, iperf3_text, ping, traffic
+    from .captures import Capture
+    from .flows import Flows
+    from .lost_packets import Drop, drops
+    from .ports import Ports, Sent, sent_through
+    from .processor import Cpu, Softnet, packets_received
+    from .queues import Queues
+    from .readings import Sampler
+    from .sampler import Sampling, sample
+    from .traces import Acks, Drops, Retransmissions, Sojourns
+
+_MODULES = {
+    "Acks": "traces",
+    "Capture": "captures",
+    "Cpu": "processor",
+    "Drop": "lost_packets",
+    "Drops": "traces",
+    "Flows": "flows",
+    "Ports": "ports",
+    "Queues": "queues",
+    "Retransmissions": "traces",
+    "Sampler": "readings",
+    "Sampling": "sampler",
+    "Sent": "ports",
+    "Softnet": "processor",
+    "Sojourns": "traces",
+    "drops": "lost_packets",
+    "packets_received": "processor",
+    "sample": "sampler",
+    "sent_through": "ports",
+}
+_SUBMODULES = ("iperf3", "iperf3_text", "ping", "traffic")
 
 __all__ = [
     "Acks",
@@ -37,3 +68,19 @@ __all__ = [
     "side_paths",
     "traffic",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _SUBMODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wanlab.errors import PeerError
 from wanlab.record import Table
+
+from .structure import Structure
 
 Rows = list[tuple[object, ...]]
 Array = NDArray[Any]
 Columns = dict[str, Iterable[object]]
+
+NUMPY_TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "s32": "<i4", "s64": "<i8"}
 
 # Conversions of the values of a member, by the word after its type.
 SCALES: dict[str, Callable[[Array], Array]] = {
@@ -32,54 +35,6 @@ def columns_of(rows: Rows, names: Sequence[str]) -> Columns:
     return dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else {}
 
 
-@dataclass(frozen=True)
-class Structure:
-    """A structure of C as members in order: "u32 drops  s32 deficit_bytes  u32:flag is_dropping".
-
-    A member whose name is "-" is skipped. A newer kernel may append members but never changes those
-    that exist.
-    """
-
-    name: str
-    dtype: np.dtype[Any]
-    members: tuple[tuple[str, str], ...]
-    """Name and scale of each member that is kept."""
-
-    @classmethod
-    def of(cls, name: str, text: str) -> Structure:
-        words = text.split()
-        kinds = {"u8": "u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "s32": "<i4", "s64": "<i8"}
-        fields, members = [], []
-        for number, (kind, member) in enumerate(zip(words[::2], words[1::2], strict=True)):
-            kind, _, scale = kind.partition(":")
-            fields.append((member if member != "-" else f"-{number}", kinds[kind]))
-            if member != "-":
-                members.append((member, scale))
-        return cls(name, np.dtype(fields), tuple(members))
-
-    def check(self, part: bytes) -> None:
-        """Raise PeerError if this is too short to be the structure."""
-        if len(part) < self.dtype.itemsize:
-            raise PeerError(f"the kernel sent {len(part)} bytes of {self.name}: too few")
-
-    def positions(self, names: Sequence[str]) -> list[tuple[int, int]]:
-        """Return the begin and end offsets in bytes of the named members that exist."""
-        positions, start = [], 0
-        for name in self.dtype.names or ():
-            end = start + self.dtype[name].itemsize
-            if name in names:
-                positions.append((start, end))
-            start = end
-        return positions
-
-    def columns(self, parts: Sequence[bytes]) -> dict[str, Array]:
-        """Return one array for each member, from many structures."""
-        size = self.dtype.itemsize
-        self.check(min(parts, key=len, default=bytes(size)))
-        values = np.frombuffer(b"".join(part[:size] for part in parts), dtype=self.dtype)
-        return {name: scaled(values[name], scale) for name, scale in self.members}
-
-
 def scaled(values: Array, scale: str) -> Array:
     """Convert to 64-bit numbers (or booleans) in the unit of the column's name."""
     if scale in SCALES:
@@ -89,6 +44,15 @@ def scaled(values: Array, scale: str) -> Array:
     if scale:
         return values.astype(np.int64) * int(scale)
     return values.astype(np.int64)
+
+
+def columns_of_structures(structure: Structure, parts: Sequence[bytes]) -> dict[str, Array]:
+    """Return one array for each member, from the bytes of many structures of one kind."""
+    size = structure.size
+    structure.check(min(parts, key=len, default=bytes(size)))
+    dtype = np.dtype([(name, NUMPY_TYPES[kind]) for name, kind in structure.fields])
+    values = np.frombuffer(b"".join(part[:size] for part in parts), dtype=dtype)
+    return {name: scaled(values[name], scale) for name, scale in structure.members}
 
 
 @dataclass
@@ -107,7 +71,10 @@ class Structures:
         self, names: Sequence[str], more: Mapping[str, Iterable[object]] | None = None
     ) -> Table:
         """Return a table of the identifying values, under these names, and the members."""
-        columns: Columns = {**columns_of(self.rows, names), **self.structure.columns(self.parts)}
+        columns: Columns = {
+            **columns_of(self.rows, names),
+            **columns_of_structures(self.structure, self.parts),
+        }
         return Table.of(columns | dict(more or {}))
 
 

@@ -13,8 +13,9 @@ from wanlab.network import Network
 from wanlab.record import Table
 
 from . import netlink
-from .columns import Structure, Structures
+from .columns import Structures
 from .readings import Reading, Readings, Source, interface_numbers
+from .structure import Structure
 
 RTM_GETSTATS = 94
 _STATS_LINK_64 = 1  # IFLA_STATS_LINK_64

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 
 from . import netlink
-from .columns import Structure
+from .structure import Structure
 
 CODEL = """
     u32 largest_packet_bytes  u32 count  u32 last_count  u32 delay_us  s32 drop_next_us

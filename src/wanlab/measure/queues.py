@@ -8,9 +8,10 @@ from wanlab.network import Network
 from wanlab.record import Table
 
 from . import netlink, netlink_qdisc, queue_state
-from .columns import Rows, Structure, Structures, columns_of
+from .columns import Rows, Structures, columns_of
 from .qdisc import CLASS_ROW, ROW, QdiscCounters
 from .readings import Readings, Source, interface_numbers
+from .structure import Structure
 
 STATE_KEYS = ("time_ns", "device", "handle")
 """The columns that identify a row of the tables of single kinds."""

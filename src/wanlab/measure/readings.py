@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from wanlab.network import Network
-from wanlab.record import Table
+
+if TYPE_CHECKING:
+    from wanlab.record import Table
 
 Source = Sequence[object]
 """A description of a counter that the agent reads at each sample; see `agent.counters`."""
