@@ -91,6 +91,7 @@ PUBLIC_MODULES = {
     "measure.interfaces",
     "measure.metrics",
     "measure.flent",
+    "measure.lost_packets",
     "measure.port_conditions",
     "measure.queue_warnings",
     # Faces start jobs and follow them; keys, pools and stores are not theirs.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import wanlab
-from wanlab import Network, shapes
+from wanlab import Host, Network, Sampling, Switch, Topology, link, shapes
 from wanlab.cli.drops import NOTHING, lines
-from wanlab.measure.lost_packets import Drop, protocol_counters
+from wanlab.measure import Drops, lost_packets
+from wanlab.measure.lost_packets import Drop, percentage, protocol_counters, summary, summary_of
 
 SEND = (
     "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
@@ -126,6 +127,13 @@ def test_the_table_has_the_most_packets_first_and_their_share() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("share", "text"), [(1.0, "100 %"), (0.996, "100 %"), (0.104, "10 %"), (0.0123, "1.2 %")]
+)
+def test_shares_are_numbers_without_exponents(share: float, text: str) -> None:
+    assert percentage(Drop("root", "s1-eth2", "netem 1:", 9, share, "")) == text
+
+
 def test_counters_have_the_names_of_nstat() -> None:
     snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nUdp: InDatagrams NoPorts\nUdp: 5 2\n"
     netstat = "TcpExt: ListenDrops\nTcpExt: 3\n"
@@ -133,3 +141,79 @@ def test_counters_have_the_names_of_nstat() -> None:
     assert counters["UdpNoPorts"] == 2
     assert counters["TcpExtListenDrops"] == 3
     assert (counters["Ip6InReceives"], counters["Ip6InDiscards"]) == (7, 0)
+
+
+def drop(place: str, packets: int, remedy: str = "") -> Drop:
+    return Drop("root", place, "pfifo 2:", packets, 0.25, "the queue was full", remedy)
+
+
+def test_a_summary_has_three_lines_at_most() -> None:
+    assert summary_of([]) == []
+    assert summary_of([drop("s1-eth2", 1, "a larger limit")]) == [
+        "s1-eth2 (pfifo 2:) lost 1 packet (25 %): the queue was full (try: a larger limit)"
+    ]
+    assert len(summary_of([drop(f"s1-eth{n}", 9) for n in range(3)])) == 3
+    lines = summary_of([drop(f"s1-eth{n}", 9 - n) for n in range(4)])
+    assert [line.partition(" lost")[0] for line in lines[:2]] == [
+        "s1-eth0 (pfifo 2:)",
+        "s1-eth1 (pfifo 2:)",
+    ]
+    assert lines[2:] == ["2 other places lost 13 packets; wanlab drops shows them"]
+
+
+@pytest.mark.machine
+def test_a_summary_leaves_out_what_the_sender_is_told(net: Network) -> None:
+    with net:
+        send(net, 4)
+        assert [drop.is_reported for drop in wanlab.drops(net)] == [True]
+        assert summary(net) == []
+
+
+@pytest.mark.machine
+def test_a_summary_of_a_large_network_looks_at_the_switches(
+    net: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with net:
+        net["h1"].run("ping -c 1 h2")
+        net["h1"].run("tc qdisc replace dev h1-eth0 root handle 1: netem delay 50ms limit 3")
+        send(net, 20)
+        assert [line.partition(":")[0] for line in summary(net)] == ["h1-eth0 (netem 1"]
+        monkeypatch.setattr(lost_packets, "MAX_SUMMARY_NODES", 1)
+        assert summary(net) == []
+
+
+@pytest.mark.machine
+def test_a_summary_leaves_out_what_switches_send_before_they_forward() -> None:
+    """With STP, ports begin to forward after 30 s; a bridge drops its own packets until then."""
+    switches = (Switch("s1", stp=True), Switch("s2", stp=True))
+    links = (link("h1", "s1"), link("h2", "s2"), link("s1", "s2"), link("s1", "s2"))
+    with Network(Topology(nodes=(*switches, Host("h1"), Host("h2")), links=links), seed=1) as net:
+        net.run_for("40s")
+        assert net["h1"].run("ping -c 1 h2").output.count("1 received") == 1
+        assert [drop.place for drop in wanlab.drops(net)] == ["s1", "s2"]
+        assert summary(net) == []
+
+
+@pytest.mark.machine
+def test_what_a_firewall_or_a_vlan_filter_drops_is_in_the_trace_of_drops(net: Network) -> None:
+    """The kernel counts neither of them for a port or a node."""
+    with net:
+        net["h1"].run("ping -c 1 h2")
+        net["h2"].start("wanlab-traffic serve --port 9")
+        net.run_for("1s")
+        assert (
+            reasons_of(net, "ip netns exec h2 iptables -A INPUT -p udp -j DROP")
+            == ["NETFILTER_DROP"] * 4
+        )
+        filtering = "ip link set s1 type bridge vlan_filtering 1; bridge vlan del dev s1-eth1 vid 1"
+        assert reasons_of(net, filtering) == ["NOT_SPECIFIED"] * 4
+        assert wanlab.drops(net) == []
+
+
+def reasons_of(net: Network, command: str) -> list[str]:
+    """Return why the kernel drops IPv4 packets that h1 sends to h2 after a command."""
+    net.root.run(command)
+    with Sampling(net, [Drops()]) as sampling:
+        send(net, 4)
+    table = sampling.tables()["drop"]
+    return [str(reason) for reason in table.where(protocol="0x0800")["reason"]]

@@ -293,6 +293,26 @@ def test_hangs(server):
 
 
 @pytest.mark.machine
+def test_a_failed_test_says_where_packets_were_lost(run: Run) -> None:
+    result = run(
+        """
+@pytest.mark.topology("minimal")
+def test_it(network):
+    network["h1"].run("tc qdisc replace dev h1-eth0 root handle 1: netem loss 100%")
+    network["h1"].run("ping -c 3 -i 0.2 10.0.0.2", check=False)
+    raise AssertionError("no answer")
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "  the network's clock showed *s; seed 1, mtu wire",
+            "  h1-eth0 (netem 1:) lost 3 packets (100 %): netem: its loss of 100 %",
+        ]
+    )
+
+
+@pytest.mark.machine
 def test_evidence_of_a_dead_network_is_kept(run: Run, pytester: pytest.Pytester) -> None:
     result = run(
         """

@@ -284,6 +284,25 @@ def test_a_network_with_problems_does_not_start_and_says_why(server: Server) -> 
         assert client.state["run"]["phase"] == "stopped"
 
 
+def test_a_network_that_was_stopped_says_where_it_lost_packets(server: Server) -> None:
+    with server.connect_client() as client:
+        client.do("open", path="two.yaml")
+        client.run()
+        with client.terminal("h1") as terminal:
+            terminal.until(PROMPT)
+            terminal.command(
+                "tc qdisc replace dev h1-eth0 root handle 1: netem loss 100%; echo lo''st", "lost"
+            )
+            terminal.command("ping -c 3 -i 0.2 10.0.0.2", "100% packet loss")
+        client.stop()
+        assert client.state["run"]["warnings"] == [
+            "h1-eth0 (netem 1:) lost 3 packets (100 %): netem: its loss of 100 %"
+        ]
+        client.run()
+        client.stop()
+        assert client.state["run"]["warnings"] == []
+
+
 def test_killing_the_server_leaves_no_machine(server: Server) -> None:
     with server.connect_client() as client:
         client.do("open", path="two.yaml")

@@ -118,6 +118,10 @@ def execute(
             metavar="FOLDER",
         ),
     ] = None,
+    no_drops: Annotated[
+        bool,
+        typer.Option("--no-drops", help="Do not say at the end where the network lost packets."),
+    ] = False,
     ipv6: Annotated[
         bool,
         typer.Option(
@@ -147,8 +151,9 @@ def execute(
 
     Standard input and output, exit status and Ctrl-C are passed through; if you run it in a terminal,
     the command gets a terminal too. The machine shares the current folder. Other files that the command
-    writes are lost when the machine ends; they are named then, and --keep-files keeps them. Options must
-    come before --. With --session, wanlab replay can repeat the session; the file contains everything
+    writes are lost when the machine ends; they are named then, and --keep-files keeps them. If a network
+    lost packets, the command says at the end where and why (see wanlab drops). Options must come before
+    --. With --session, wanlab replay can repeat the session; the file contains everything
     that was typed, including passwords.
 
     Time in the machine passes as fast as it can be computed, so `sleep 1000` returns at once. In a
@@ -171,6 +176,7 @@ def execute(
             kernel=kernel,
             traps=traps,
             keep_files=keep_files,
+            no_drops=no_drops,
             ipv6=ipv6,
             date=date,
         )

@@ -19,7 +19,7 @@ from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
 from wanlab.topology import IPV6_BASE
 
-from . import desktop, lost_files, start_date, topologies, virtual_environment
+from . import desktop, drops, lost_files, start_date, topologies, virtual_environment
 from .exec_options import ExecOptions
 from .lines import VARIABLES, LineService, StreamLines
 from .signals import EndedBySignal
@@ -42,6 +42,7 @@ OPTIONS = (
     "--kernel",
     "--traps",
     "--keep-files",
+    "--no-drops",
     "--ipv6",
     "--date",
 )
@@ -60,6 +61,7 @@ def run(
     kernel: str | None = None,
     traps: str | None = None,
     keep_files: str | None = None,
+    no_drops: bool = False,
     ipv6: bool = False,
     date: str | None = None,
 ) -> int:
@@ -92,6 +94,7 @@ def run(
         own_path=tuple(own_path),
         keep_files=keep,
         looks_at_queues="tc " in " ".join(command),
+        shows_drops=not no_drops,
         date=start_date.parse(date),
     )
     return run_in(network, namespace.start, command, options)
@@ -129,6 +132,8 @@ def run_in(
                 raise
             print(f"wanlab: {_shell_message(error, command[0], network)}", file=sys.stderr)
             return error.status
+        if options.shows_drops:
+            drops.report(network)
         if options.keep_files is not None:
             lost_files.report(network, options.keep_files)
         if options.looks_at_queues and network.is_running:

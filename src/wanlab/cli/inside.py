@@ -26,6 +26,8 @@ from .lost_files import check_keep_folder
 # Do not let a file in the working folder hide a module of the standard library.
 SAFE_PATH = "-P"
 PYTHONS_OPTIONS = ("--version", "--check-hash-based-pycs")
+SHOWING_LEVELS = ("debug", "info")
+"""Levels of `mn -v` at which Mininet says what it does."""
 HIDDEN_FOLDERS = ("/tmp/", "/run/", "/dev/")
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 4 << 20
@@ -73,6 +75,7 @@ def run_mn(arguments: Sequence[str]) -> int:
         topology or Topology(),
         stdin_is_for_prompt=True,
         records=not values.test,
+        shows_drops=values.verbosity in SHOWING_LEVELS,
     )
 
 
@@ -97,6 +100,7 @@ def _run(
     *,
     stdin_is_for_prompt: bool,
     records: bool = False,
+    shows_drops: bool = False,
 ) -> int:
     """Run Python with these arguments in a machine that carries this topology."""
     network_options: dict[str, Any] = {"line_rate": options.LINE_RATE}
@@ -124,6 +128,7 @@ def _run(
         path=tuple(path),
         own_path=tuple(own_path),
         date=date,
+        shows_drops=shows_drops,
         keep_files="" if keep_files is None else check_keep_folder(keep_files),
     )
     if sys.stdin.isatty():

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 from wanlab.network import Network, kernel_limits
+from wanlab.topology import Switch
 from wanlab.units import format_rate, format_time
 
 from . import netlink, netlink_link, netlink_qdisc
@@ -25,6 +26,11 @@ from .port_conditions import conditions_of, netem_limit
 from .qdisc import QdiscCounters
 
 FRAME_BITS = 8 * 1514
+MAX_SUMMARY_LINES = 3
+MAX_SUMMARY_NODES = 64
+"""A summary at the end of a run must not take longer than a short run: in a larger network it looks at
+the switches and their ports only."""
+SPACES_PER_READING = 50
 DEVIATIONS = 5
 """By how many standard deviations random losses may exceed their mean."""
 FILES = ("/proc/net/snmp", "/proc/net/netstat", "/proc/net/snmp6")
@@ -45,6 +51,8 @@ class Drop:
     """Of the packets that came to this place; 0 if they are not counted."""
     cause: str
     remedy: str = ""
+    is_reported: bool = False
+    """Whether the sender is told, by an error or an ICMP message."""
 
 
 @dataclass(frozen=True)
@@ -64,22 +72,71 @@ def drops(network: Network) -> list[Drop]:
     Reading takes no time of the network.
     """
     names = {node.name: network[node.name].namespace for node in network.topology.nodes}
-    spaces = dict.fromkeys(("", *names.values()))
+    return _drops_in(network, list(dict.fromkeys(("", *names.values()))))
+
+
+def summary(network: Network) -> list[str]:
+    """Return at most three sentences about where a running network lost packets; [] if it lost none.
+
+    It leaves out losses of which the sender is told, such as of queries to a name server that is out of
+    reach, and a switch's own packets, which it sends before its ports forward.
+    """
+    nodes = network.topology.nodes
+    spaces = dict.fromkeys(network[node.name].namespace for node in nodes)
+    is_large = len(spaces) > MAX_SUMMARY_NODES
+    found = _drops_in(network, list(dict.fromkeys(("", *(() if is_large else spaces)))))
+    switches = {node.name for node in nodes if isinstance(node, Switch)}
+    return summary_of([it for it in found if not it.is_reported and it.place not in switches])
+
+
+def summary_of(found: Sequence[Drop]) -> list[str]:
+    """Return at most three sentences about these drops, those with the most packets first."""
+    shown = len(found) if len(found) <= MAX_SUMMARY_LINES else MAX_SUMMARY_LINES - 1
+    lines = [sentence(drop) for drop in found[:shown]]
+    if rest := found[shown:]:
+        packets = sum(drop.packets for drop in rest)
+        lines.append(f"{len(rest)} other places lost {packets} packets; wanlab drops shows them")
+    return lines
+
+
+def sentence(drop: Drop) -> str:
+    """Return a drop in words: "s1-eth2 (netem 1:) lost 21 packets (0.86 %): its loss of 1 %"."""
+    share = f" ({percentage(drop)})" if drop.share else ""
+    count = f"{drop.packets} packet{'' if drop.packets == 1 else 's'}"
+    return f"{drop.place} ({drop.what}) lost {count}{share}: {cause_and_remedy(drop)}"
+
+
+def percentage(drop: Drop) -> str:
+    percent = 100 * drop.share
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+
+
+def cause_and_remedy(drop: Drop) -> str:
+    return f"{drop.cause} (try: {drop.remedy})" if drop.remedy else drop.cause
+
+
+def _drops_in(network: Network, spaces: Sequence[str]) -> list[Drop]:
+    """Return the drops in these namespaces."""
     links = netlink.request(netlink_link.RTM_GETLINK, netlink_link.request_body()).hex()
     queues = netlink.request(netlink_qdisc.RTM_GETQDISC, netlink_qdisc.request_body()).hex()
     states = []
-    for space in spaces:
-        parts = network.read(
-            [
+    for start in range(0, len(spaces), SPACES_PER_READING):
+        read = spaces[start : start + SPACES_PER_READING]
+        sources = [
+            source
+            for space in read
+            for source in (
                 ["route", space, links],
                 ["route", space, queues],
                 *(["file", space, path] for path in FILES),
-            ]
-        )
-        ports = netlink_link.decode(parts[0])
-        qdiscs = netlink_qdisc.decode(parts[1], {port.index: port.name for port in ports})
-        texts = [part.decode() for part in parts[2:]]
-        states.append(NodeState(space or "root", ports, qdiscs, protocol_counters(*texts)))
+            )
+        ]
+        parts = iter(network.read(sources))
+        for space, ports_of, qdiscs_of, *texts in zip(read, *[parts] * 5, strict=False):
+            ports = netlink_link.decode(ports_of)
+            qdiscs = netlink_qdisc.decode(qdiscs_of, {port.index: port.name for port in ports})
+            counters = protocol_counters(*(text.decode() for text in texts))
+            states.append(NodeState(space or "root", ports, qdiscs, counters))
     return drops_of(states)
 
 
@@ -252,16 +309,35 @@ PROTOCOLS = (
     ("TcpExtTCPReqQFullDrop", "TCP", "the queue of SYNs was full", "tcp_max_syn_backlog"),
 )
 """Each counter of lost packets: its name as nstat(8) writes it, what counted them, cause and remedy."""
+REPORTED = frozenset(
+    (
+        "IpInHdrErrors",
+        "IpOutNoRoutes",
+        "IpExtInNoRoutes",
+        "IpOutDiscards",
+        "IpFragFails",
+        "Ip6InHdrErrors",
+        "Ip6InNoRoutes",
+        "Ip6OutNoRoutes",
+        "Ip6InTooBigErrors",
+        "UdpNoPorts",
+        "Udp6NoPorts",
+        "UdpSndbufErrors",
+    )
+)
+"""Counters of packets whose sender gets an error or an ICMP message (RFC 1122, 3.2.2 and 3.3.8).
+UdpSndbufErrors counts packets again that the queue of the node's own port has dropped."""
 
 
 def _in_protocols(node: NodeState) -> Iterator[Drop]:
     for name, what, cause, remedy in PROTOCOLS:
         if packets := node.protocols.get(name, 0):
-            yield _drop(node.name, node.name, what, packets, 0, cause, remedy)
+            drop = _drop(node.name, node.name, what, packets, None, cause, remedy)
+            yield replace(drop, is_reported=name in REPORTED)
 
 
 def _drop(
-    node: str, place: str, what: str, packets: int, passed: int, cause: str, remedy: str = ""
+    node: str, place: str, what: str, packets: int, passed: int | None, cause: str, remedy: str = ""
 ) -> Drop:
-    share = packets / (packets + passed) if passed else 0.0
+    share = 0.0 if passed is None else packets / (packets + passed)
     return Drop(node, place, what, packets, share, cause, remedy)

@@ -185,6 +185,11 @@ class LiveNetwork:
                 self._network = network
             return self._network
 
+    @property
+    def own_network(self) -> wanlab.Network | None:
+        """The network that this program has made; None if there is none, or it existed before."""
+        return None if self._is_attached else self._network
+
     # -- adding -----------------------------------------------------------------------------------
 
     def add_node(self, node: NodeOfNetwork) -> None:

@@ -35,6 +35,7 @@ from .addresses import macColonHex as macColonHex
 from .cli import CLI as CLI
 from .commands import quietRun as quietRun
 from .controllers import Controller, ControllerClass, DefaultController, needs_openflow
+from .drop_report import report_drops
 from .hosts import Node
 from .limited import Host
 from .link import Intf, Link
@@ -456,6 +457,7 @@ class Mininet(Trials):
 
     def stop(self) -> None:
         """Stop and remove everything in the network."""
+        report_drops()
         with live_network().removing_together():
             info(f"*** Stopping {len(self.controllers)} controllers\n")
             for controller in self.controllers:

@@ -28,6 +28,7 @@ import pytest
 import wanlab
 from wanlab import Capture, Flows, Network, Ports, Process, Queues, Record, Sampling, Topology
 from wanlab.errors import MachineError, WanlabError
+from wanlab.measure import lost_packets
 from wanlab.record import Provenance, write
 from wanlab.temporary import TemporaryFolder
 from wanlab.topology import dumps
@@ -93,7 +94,7 @@ class Evidence:
         provenance = self._provenance()
         processes = processes_of[self._network]
         session = self._network.session.content(is_whole=True)
-        log = self._kernel_log(error)
+        log, lost = self._kernel_log(error), self._lost_packets()
         self.seal()
         folder.mkdir(parents=True)
         lines = [*self._notes, *self._keep_packets(folder)]
@@ -110,7 +111,7 @@ class Evidence:
             (folder / KERNEL).write_text(log, encoding="utf-8")
             lines.append(f"{KERNEL:16} {_count(log.count(chr(10)), 'line', 'lines')}")
         when = "" if now_s is None else f"the network's clock showed {now_s:.6f} s; "
-        return [f"{when}seed {self._network.seed}, {self._network.wire} wire", *lines]
+        return [f"{when}seed {self._network.seed}, {self._network.wire} wire", *lost, *lines]
 
     def _provenance(self) -> Provenance:
         """Return the network's provenance, or its known part if the network is gone."""
@@ -134,6 +135,13 @@ class Evidence:
             return []
         shutil.move(file, folder / PACKETS)
         return [f"{PACKETS:16} {', '.join(self._ports)}"]
+
+    def _lost_packets(self) -> list[str]:
+        """Return where packets were lost, in a few sentences; [] if the network is gone."""
+        if not self._is_sealed:
+            with suppress(WanlabError):
+                return lost_packets.summary(self._network)
+        return []
 
     def _kernel_log(self, error: BaseException | None) -> str:
         """Return the kernel's messages; "" if they cannot be read."""

@@ -202,6 +202,7 @@ class RunPush(Push, frozen=True, tag="run"):
     is_stale: bool = False
     """Whether the document has changes that the running network does not have."""
     warnings: tuple[str, ...] = ()
+    """What limits measurements; of a network that was stopped, where it lost packets."""
 
 
 class ClockPush(Push, frozen=True, tag="clock"):

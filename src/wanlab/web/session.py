@@ -19,6 +19,7 @@ import msgspec
 
 from wanlab import Network
 from wanlab.errors import WanlabError
+from wanlab.measure import lost_packets
 from wanlab.network import Connection
 
 from . import protocol
@@ -79,6 +80,8 @@ class NetworkSession:
         self.on_ending: list[Callable[[], None]] = []
         """Called in the loop when the network is gone."""
         self._run = protocol.RunPush()
+        self._lost_packets: tuple[str, ...] = ()
+        """Where the network that has ended lost packets, in sentences."""
         self.clock = SessionClock(broadcast, lambda: self.worker, self.network_worker)
         self.links = SessionLinks(self.notes, self.in_network, self._show_ports)
         self._is_not_starting = asyncio.Event()
@@ -312,7 +315,10 @@ class NetworkSession:
         return network, ports
 
     def _leave(self, network: Network, branch: Branch) -> None:
-        """Keep the recording of a network that ends."""
+        """Keep the recording of a network that ends, and where it lost packets."""
+        self._lost_packets = ()
+        with contextlib.suppress(WanlabError):  # what a program did to it must not keep it alive
+            self._lost_packets = tuple(lost_packets.summary(network))
         branch.end_ns = network.now_ns
         branch.keep_session(network.session.content())
 
@@ -400,7 +406,7 @@ class NetworkSession:
         if self.is_changing_branch:
             return
         if cause is None:
-            self._set_run(protocol.RunPush())
+            self._set_run(protocol.RunPush(warnings=self._lost_packets))
         else:
             error = self._error_body(_reported_error(cause))
             self._set_run(protocol.RunPush(phase="failed", error=error))

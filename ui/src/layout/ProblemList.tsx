@@ -9,7 +9,7 @@ import type { DrawingProblem } from "../protocol";
 /** All problems of the document; a click goes to the element. */
 export function ProblemList() {
   const state = useDocument();
-  const warnings = useRunning(({ run }) => run.warnings);
+  const { warnings, phase } = useRunning(({ run }) => run);
   if (state.problems.length + warnings.length === 0) {
     return <p className="empty">No problems. The network can be run.</p>;
   }
@@ -36,7 +36,7 @@ export function ProblemList() {
             <span className="problem-icon problem-warning">
               <Icon name="warning" size={16} />
             </span>
-            <span className="problem-where">running network</span>
+            <span className="problem-where">{phase === "stopped" ? "last run" : "running network"}</span>
             <span>{warning}</span>
           </li>
         ))}

@@ -1,0 +1,23 @@
+"""Says where packets were lost when a network stops, as `wanlab exec` does at its end."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+from wanlab.errors import WanlabError
+
+from .live_network import live_network
+from .log import info, lg
+
+
+def report_drops() -> None:
+    """Say where the live network of this program lost packets, if the log level shows `info`."""
+    network = live_network().own_network
+    if network is None or not lg.isEnabledFor(logging.INFO):
+        return
+    from wanlab.measure.lost_packets import summary
+
+    with suppress(WanlabError):  # its namespaces or the machine may have gone before
+        for line in summary(network):
+            info(f"*** {line}\n")
