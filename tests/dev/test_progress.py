@@ -1,6 +1,9 @@
 import io
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dev.errors import DevError
@@ -92,3 +95,22 @@ def test_a_missing_command_is_an_error(tmp_path: Path) -> None:
 def test_the_last_line_needs_no_newline(tmp_path: Path) -> None:
     program = "import sys; sys.stdout.write('a\\nb')"
     assert run_quietly("it", [sys.executable, "-c", program], folder=tmp_path) == (0, ["a", "b"])
+
+
+def test_an_interrupt_while_a_command_is_being_started_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class InterruptedPopen(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", InterruptedPopen)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run("sleeping", ["/bin/sleep", "60"], folder=tmp_path)
+    assert started[0].returncode == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is before
