@@ -15,7 +15,7 @@ from wanlab.labs import catalog
 
 pytestmark = pytest.mark.machine
 expect.set_options(timeout=LIMIT_MS)
-QUERIES = r"printf '\e[c\e[6n\e]11;?\a'; bash -c 'read -s -t 1 -n 99'; echo as''ked"
+QUERIES = r"printf '\e[c\e[6n\e]11;?\a'; bash -c 'read -rs -t 60 -d \\'; echo as''ked"
 ANSWERS = re.compile(r"rgb:|\d+;\d+R|\?1;2c")
 
 
