@@ -1,5 +1,6 @@
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -162,7 +163,7 @@ def test_the_tests_of_a_missing_page_are_skipped_with_the_reason() -> None:
     )
     assert ran.returncode == 0
     assert "there is no browser page: npm ci failed" in ran.stdout
-    assert "3 skipped" in ran.stdout
+    assert re.search(r"^\d+ skipped in", ran.stdout, re.MULTILINE)  # and none passed
 
 
 def test_the_announcement_contains_the_exact_command() -> None:
