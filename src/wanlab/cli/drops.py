@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 
 from wanlab import Network
-from wanlab.errors import WanlabError
 from wanlab.measure import Drop
 from wanlab.measure.here import LocalView
 from wanlab.measure.lost_packets import cause_and_remedy, percentage, summary
@@ -36,9 +34,8 @@ def report(network: Network) -> None:
     """Say on standard error where a network that is about to end lost packets, if it did."""
     if not network.is_running or not network.topology.nodes:
         return
-    with suppress(WanlabError):  # a program has removed a node's namespace, for example
-        for line in summary(network):
-            print(f"wanlab: {line}", file=sys.stderr)
+    for line in summary(network):
+        print(f"wanlab: {line}", file=sys.stderr)
 
 
 def lines(found: Sequence[Drop]) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
+from wanlab.errors import WanlabError
 from wanlab.network import Network, kernel_limits
 from wanlab.topology import Switch
 from wanlab.units import format_rate, format_time
@@ -52,7 +53,7 @@ class Drop:
     cause: str
     remedy: str = ""
     is_reported: bool = False
-    """Whether the sender is told, by an error or an ICMP message."""
+    """Whether the sender learns of it, by an error or an ICMP message."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,17 @@ def drops(network: Network) -> list[Drop]:
 def summary(network: Network) -> list[str]:
     """Return at most three sentences about where a running network lost packets; [] if it lost none.
 
-    It leaves out losses of which the sender is told, such as of queries to a name server that is out of
-    reach, and a switch's own packets, which it sends before its ports forward.
+    It leaves out losses that the sender learns of, such as queries to a name server that is out of
+    reach, and a switch's own packets, which it sends before its ports forward. It is also [] if the
+    network cannot be read, because a program has removed a node's namespace, or the machine is gone.
     """
+    try:
+        return _summary(network)
+    except WanlabError:
+        return []
+
+
+def _summary(network: Network) -> list[str]:
     nodes = network.topology.nodes
     spaces = dict.fromkeys(network[node.name].namespace for node in nodes)
     is_large = len(spaces) > MAX_SUMMARY_NODES

@@ -138,10 +138,7 @@ class Evidence:
 
     def _lost_packets(self) -> list[str]:
         """Return where packets were lost, in a few sentences; [] if the network is gone."""
-        if not self._is_sealed:
-            with suppress(WanlabError):
-                return lost_packets.summary(self._network)
-        return []
+        return [] if self._is_sealed else lost_packets.summary(self._network)
 
     def _kernel_log(self, error: BaseException | None) -> str:
         """Return the kernel's messages; "" if they cannot be read."""

@@ -316,9 +316,7 @@ class NetworkSession:
 
     def _leave(self, network: Network, branch: Branch) -> None:
         """Keep the recording of a network that ends, and where it lost packets."""
-        self._lost_packets = ()
-        with contextlib.suppress(WanlabError):  # what a program did to it must not keep it alive
-            self._lost_packets = tuple(lost_packets.summary(network))
+        self._lost_packets = tuple(lost_packets.summary(network))
         branch.end_ns = network.now_ns
         branch.keep_session(network.session.content())
 
