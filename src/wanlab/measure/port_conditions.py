@@ -54,20 +54,27 @@ class ConditionsReader:
 
     def read(self) -> dict[str, PortConditions]:
         """Return the conditions of each port."""
-        sources = [
-            ["queues", node, list(devices), list(queue_state.CLASSFUL)]
-            for node, devices in self._devices.items()
-        ]
-        qdiscs: dict[str, list[QdiscCounters]] = {}
-        for devices, part in zip(self._devices.values(), self._network.read(sources), strict=True):
-            for device, counters in queue_counters(part, devices):
-                qdiscs.setdefault(device, []).append(counters)
+        qdiscs = read_qdiscs(self._network, self._devices)
         names = [name for devices in self._devices.values() for name in devices.values()]
         return {name: conditions_of(qdiscs.get(name, ())) for name in names}
 
 
-def queue_counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, QdiscCounters]]:
-    """Yield each qdisc and class in a reading of "queues", with the name of its interface."""
+def read_qdiscs(
+    network: Network, devices: Mapping[str, Mapping[int, str]]
+) -> dict[str, list[QdiscCounters]]:
+    """Return the qdiscs and classes of interfaces, by name; `devices` has their names by namespace."""
+    sources = [
+        ["queues", space, list(names), list(queue_state.CLASSFUL)]
+        for space, names in devices.items()
+    ]
+    qdiscs: dict[str, list[QdiscCounters]] = {}
+    for names, part in zip(devices.values(), network.read(sources), strict=True):
+        for name, counters in _counters(part, names):
+            qdiscs.setdefault(name, []).append(counters)
+    return qdiscs
+
+
+def _counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, QdiscCounters]]:
     for kind, message in netlink.dumps(part):
         device = devices.get(netlink_qdisc.interface_of(message))
         if device is None:

@@ -13,9 +13,9 @@ from wanlab.topology import Host
 from wanlab.topology.model import is_in_root
 from wanlab.units import format_rate
 
-from . import netlink, netlink_link, queue_state
+from . import netlink, netlink_link
 from .lost_packets import limit_of
-from .port_conditions import conditions_of, queue_counters
+from .port_conditions import conditions_of, read_qdiscs
 from .qdisc import QdiscCounters
 
 COUNT_PACKETS = ("pfifo", "pfifo_head_drop")
@@ -31,19 +31,18 @@ def queue_warnings(network: Network) -> list[str]:
         for port in link.ports
     }
     hosts = {n.name for n in topology.nodes if isinstance(n, Host) and not is_in_root(n)}
-    found: list[str] = []
+    devices: dict[str, dict[int, str]] = {}
     for space in dict.fromkeys(["", *(network[node.name].namespace for node in topology.nodes)]):
         (part,) = network.read([["route", space, links]])
         names = {link.index: link.name for link in netlink_link.decode(part)}
-        ours = {index: name for index, name in names.items() if name in speeds_bps}
-        (part,) = network.read([["queues", space, list(ours), list(queue_state.CLASSFUL)]])
-        by_port: dict[str, list[QdiscCounters]] = {}
-        for port, qdisc in queue_counters(part, ours):
-            by_port.setdefault(port, []).append(qdisc)
-        for port, qdiscs in by_port.items():
-            found += _of_shaper(port, qdiscs, speeds_bps[port])
+        devices[space] = {index: name for index, name in names.items() if name in speeds_bps}
+    qdiscs = read_qdiscs(network, devices)
+    found: list[str] = []
+    for space, names in devices.items():
+        for port in names.values():
+            found += _of_shaper(port, qdiscs.get(port, ()), speeds_bps[port])
             if space in hosts:
-                found += _of_packets(network, space, port, qdiscs)
+                found += _of_packets(network, space, port, qdiscs.get(port, ()))
     return found
 
 
