@@ -140,8 +140,10 @@ def build_image(
         check_disk(work.cache, recipe.disk_bytes)
         with kernels.building_folder(work.cache) as folder, _log_kept(work, folder, progress):
             is_kept = recipe.is_variant and (keep or _kept_build(work).is_complete)
-            build = _build_kept if is_kept else _build
-            image = build(work, folder, progress, again=again)
+            if is_kept:
+                image = _build_kept(work, folder, progress, again=again)
+            else:
+                image = _build(work, folder, progress)
         progress.note(f"built {image.release} in {progress.elapsed()}: {image.path}")
         return image
 
@@ -230,14 +232,14 @@ def _log_kept(work: Work, folder: Path, progress: Progress) -> Iterator[None]:
         raise
 
 
-def _build(work: Work, folder: Path, progress: Progress, *, again: bool = False) -> Image:
+def _build(work: Work, folder: Path, progress: Progress) -> Image:
     tree = _configured_tree(work, folder, progress)
     progress.phase(f"compiling with {_jobs(work)}")
     _make(work, tree, [f"-j{work.jobs}", "linux"], folder, lambda step: progress.step())
     return _finished(work, tree, folder, progress)
 
 
-def _build_kept(work: Work, folder: Path, progress: Progress, *, again: bool = False) -> Image:
+def _build_kept(work: Work, folder: Path, progress: Progress, *, again: bool) -> Image:
     """Build a variant in the folder that is kept for its base. `folder` is for temporary files."""
     base = load_recipe(work.recipe.folder, work.recipe.base)
     source = trees.provide_source(
