@@ -27,7 +27,6 @@ from .report import UnitReport
 from .student_files import figures_of
 from .unit import Unit
 
-SCRIPTS = Path(__file__).with_name("scripts")
 UNITS = "labs/units"
 UNINVOLVED = UNINVOLVED_FOLDERS - {"labs", "mininet"} | {UNITS}
 """Folders of wanlab that take no part in a lab. Of the units, only the one that is run does."""
@@ -47,7 +46,6 @@ def origin_of(
     only_read = {"lesson.md", *(figure.name for figure in figures_of(unit))}
     inputs = {
         **file_hashes(unit.folder, "unit", only_read),
-        **file_hashes(SCRIPTS, "scripts"),
         **(submission or {}),
     }
     return current_origin(
