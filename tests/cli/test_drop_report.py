@@ -43,7 +43,7 @@ def test_exec_says_at_its_end_where_packets_were_lost(wanlab: Any) -> None:
 
 
 def test_exec_says_nothing_if_nothing_was_lost_in_silence(wanlab: Any) -> None:
-    """No program listens in h2, of which h1 is told."""
+    """No program listens in h2, and h1 gets an ICMP error."""
     ran = wanlab("exec", "--topo", "single,2", "--node", "h1", "--", "python3", "send.py")
     assert (ran.status, ran.errors) == (0, "")
 

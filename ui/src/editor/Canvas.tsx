@@ -61,7 +61,7 @@ const CENTRE: [number, number] = [0.5, 0.5];
 const PAN_BUTTONS = [1];
 const SNAP_PX = 6;
 const NO_GUIDES: readonly Guide[] = [];
-// React Flow renders every node and every link anew when one of its properties is another object or function,
+// React Flow renders all nodes and links again when one of its properties is another object or function,
 // so these are the same ones in each render.
 const SELECTION_KEYS = ["Shift", "Control", "Meta"];
 const PRO_OPTIONS = { hideAttribution: true };
