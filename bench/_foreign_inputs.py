@@ -39,8 +39,8 @@ from wanlab.shared_folder import SharedFolder
 from wanlab.topology.foreign import import_text
 from wanlab.web.broadcast import Browser
 from wanlab.web.laboratory import Laboratory
-from wanlab.web.packet_list import list_packets, packet_details
-from wanlab.web.websocket import perform_message
+from wanlab.web.packets.packet_list import list_packets, packet_details
+from wanlab.web.server.websocket import perform_message
 
 Value = TypeVar("Value")
 

@@ -26,7 +26,7 @@ from wanlab.topology import check, loads
 from wanlab.topology.link_trace import read_trace
 from wanlab.topology.schedule import read_schedule
 from wanlab.units import parse_fraction, parse_rate, parse_size, parse_time
-from wanlab.web.document import document_of
+from wanlab.web.drawing.document import document_of
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "topologies"
 MAX_NODES_PLANNED = 200

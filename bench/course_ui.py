@@ -29,7 +29,7 @@ from _report import Report, Table
 from wanlab.labs import catalog, check_selftest, unit_run
 from wanlab.labs.unit import Step, Unit
 from wanlab.labs.unit_file import read_work
-from wanlab.web.app import STATIC
+from wanlab.web.server.app import STATIC
 
 sys.path.extend(str(Path(__file__).parents[1] / "tests" / name) for name in ("browser", "machine"))
 

@@ -38,7 +38,7 @@ from _report import Report
 
 from wanlab import Host, Switch, Topology, link, save
 from wanlab.topology.model import Link
-from wanlab.web.app import STATIC
+from wanlab.web.server.app import STATIC
 
 HOSTS, SWITCHES, TERMINALS = 50, 10, 20
 MANY_SWITCHES, MANY_PER_SWITCH = 40, 24
@@ -258,7 +258,7 @@ def star() -> Topology:
 def served(folder: Path, file: str, pages: Path) -> Iterator[str]:
     """Run `wanlab web` as a process of its own, and yield its address."""
     script = (
-        "import sys; from pathlib import Path; from wanlab.web import server\n"
+        "import sys; from pathlib import Path; from wanlab.web.server import server\n"
         "server.STATIC = Path(sys.argv[3])\n"
         "server.run(Path(sys.argv[2]), port=None, folder=Path(sys.argv[1]), opens_browser=False)"
     )

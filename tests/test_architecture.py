@@ -164,6 +164,35 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 FACES = {"labs", "standard_tests", "gallery", "cli", "mininet", "web", "pytest_plugin"}
 
+WEB_USED_BY_ALL = {
+    "protocol",
+    "broadcast",
+    "folder",
+    "limits",
+    "running_tasks",
+    "background_job",
+}
+WEB_RUNNING = {"running", "terminals", "timeline", "drawing", "packets"} | WEB_USED_BY_ALL
+"""The running network is in three folders, which use each other's modules."""
+WEB_MAY_IMPORT = {
+    "protocol": set(),
+    **{name: {"protocol"} for name in WEB_USED_BY_ALL - {"protocol"}},
+    "drawing": WEB_USED_BY_ALL,
+    "packets": WEB_USED_BY_ALL,
+    "running": WEB_RUNNING,
+    "terminals": WEB_RUNNING,
+    "timeline": WEB_RUNNING,
+    "measuring": WEB_RUNNING,
+    "lessons": WEB_RUNNING,
+    "gallery": WEB_USED_BY_ALL,
+    "laboratory": {"measuring", "lessons", "gallery"} | WEB_RUNNING,
+    "server": {"laboratory"} | WEB_RUNNING,
+    # Loads the libraries for curves once for all students.
+    "classroom": {"laboratory", "server", "measuring"} | WEB_USED_BY_ALL,
+    "typescript": {"classroom", "measuring"} | WEB_RUNNING,
+}
+"""The folders of the laboratory in the browser, and its modules beside them, as for the parts."""
+
 MAX_LINES = 600
 FORBIDDEN_NAMES = {
     "util",
@@ -329,6 +358,20 @@ def test_imports_point_down() -> None:
 @pytest.mark.parametrize("package", packages())
 def test_the_modules_of_a_package_have_no_import_cycles(package: str) -> None:
     assert import_cycles(import_graph(PACKAGE / package, PACKAGE.parent)) == []
+
+
+def test_imports_between_folders_of_the_laboratory_point_down() -> None:
+    web = PACKAGE / "web"
+    wrong = []
+    for path in sorted(web.rglob("*.py")):
+        folder = path.relative_to(web).parts[0].removesuffix(".py")
+        modules = modules_imported(path, PACKAGE)
+        used = {module.split(".")[1] for module in modules if module.startswith("web.")}
+        wrong += [
+            f"{path.relative_to(web)} imports {other}"
+            for other in sorted(used - {folder} - WEB_MAY_IMPORT.get(folder, set()))
+        ]
+    assert wrong == []
 
 
 def programs_started(source: str) -> set[str]:

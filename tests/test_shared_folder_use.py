@@ -137,7 +137,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "web/classroom/sandbox.py": ({".write_text", "os.chown"}, "/proc/self, and folders of the hub"),
     "web/classroom/student_process.py": ({".mkdir", "shutil.rmtree"}, "folders of the hub"),
     "web/classroom/teacher.py": ({".open"}, TEACHERS),
-    "web/editor.py": ({".read_bytes", ".write_bytes"}, "methods of WorkingFolder"),
+    "web/drawing/editor.py": ({".read_bytes", ".write_bytes"}, "methods of WorkingFolder"),
 }
 """What a module may call, and why no program in a network can have prepared the file."""
 

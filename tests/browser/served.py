@@ -11,7 +11,7 @@ SERVER = """
 import sys
 from pathlib import Path
 from wanlab.cli import main
-from wanlab.web import server
+from wanlab.web.server import server
 server.STATIC = Path(sys.argv.pop(1))
 main()
 """

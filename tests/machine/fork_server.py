@@ -27,8 +27,8 @@ PRELOADED = (
     "wanlab.machine.embedded",
     "wanlab.labs.catalog",
     "wanlab.experiments",
-    "wanlab.web.server",
-    "wanlab.web.app",
+    "wanlab.web.server.server",
+    "wanlab.web.server.app",
     "uvicorn",
 )
 STREAMS = 3

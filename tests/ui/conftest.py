@@ -21,7 +21,7 @@ from playwright import sync_api
 from served import Server
 from student import Student
 
-from wanlab.web.app import STATIC
+from wanlab.web.server.app import STATIC
 
 # Set by `./dev test`, which installs and builds the requirements. Missing ones are then a failure.
 REQUIRED = "WANLAB_REQUIRE_KERNEL"

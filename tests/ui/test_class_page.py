@@ -16,7 +16,7 @@ from student import LIMIT_MS
 
 from wanlab.labs import hand_in_archive
 from wanlab.machine.embedded import landlock_version
-from wanlab.web.app import STATIC
+from wanlab.web.server.app import STATIC
 
 pytestmark = [
     pytest.mark.machine,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dev import ui
 
-from wanlab.web.app import STATIC
+from wanlab.web.server.app import STATIC
 
 LARGEST_BYTES = 1_000_000
 LARGEST_FONT_BYTES = 60_000

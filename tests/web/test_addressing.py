@@ -9,8 +9,8 @@ import pytest
 from web_client import Server, WebClient
 
 from wanlab.errors import WanlabError
-from wanlab.web.addressing import addressed
-from wanlab.web.model import Document, Elements
+from wanlab.web.drawing.addressing import addressed
+from wanlab.web.protocol.model import Document, Elements
 
 KINDS = {"h": "host", "s": "switch", "r": "router"}
 

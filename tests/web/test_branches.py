@@ -13,7 +13,7 @@ from web_client import RefusedCommandError, Server, WebClient
 
 from wanlab import Network
 from wanlab.session import RecordedSession
-from wanlab.web import branches
+from wanlab.web.timeline import branches
 
 pytestmark = pytest.mark.machine
 SECOND_NS = 1_000_000_000

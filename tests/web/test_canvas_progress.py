@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wanlab.labs import catalog
-from wanlab.web.canvas_progress import CanvasAction, CanvasSteps
-from wanlab.web.model import Document, DrawnLink, DrawnNode
+from wanlab.web.lessons.canvas_progress import CanvasAction, CanvasSteps
+from wanlab.web.protocol.model import Document, DrawnLink, DrawnNode
 
 
 def lab1(ip: str = "", *, is_linked: bool = True) -> Document:

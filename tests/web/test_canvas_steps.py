@@ -8,9 +8,9 @@ from web_client import RefusedCommandError, WebClient
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog
-from wanlab.web.canvas_steps import can_be_done, can_perform, describe, edit_for
-from wanlab.web.document import edited
-from wanlab.web.model import Document
+from wanlab.web.drawing.document import edited
+from wanlab.web.lessons.canvas_steps import can_be_done, can_perform, describe, edit_for
+from wanlab.web.protocol.model import Document
 
 DRAW = {"hosts": ["h1", "h2"], "switches": ["s1"], "links": [["h1", "s1"], ["s1", "h2"]]}
 

@@ -8,7 +8,7 @@ from typing import Any
 from wanlab.labs import catalog
 from wanlab.labs.grade import Mark
 from wanlab.web.folder import WorkingFolder
-from wanlab.web.lessons import Lessons
+from wanlab.web.lessons.lessons import Lessons
 
 
 def info_of(lessons: Lessons, name: str) -> Any:

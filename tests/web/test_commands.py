@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from wanlab.web.broadcast import Browser
-from wanlab.web.commands import CostCommand
 from wanlab.web.laboratory import Laboratory
-from wanlab.web.protocol import CommandReply
-from wanlab.web.terminal_socket import ACK, RESIZE
-from wanlab.web.websocket import perform_message
+from wanlab.web.protocol.commands import CostCommand
+from wanlab.web.protocol.messages import CommandReply
+from wanlab.web.server.terminal_socket import ACK, RESIZE
+from wanlab.web.server.websocket import perform_message
 
 DEEP = (
     '{"id": 7, "do": "edit", "put": {"nodes": [{"id": "a", "kind": "host", "name": "a", "options":'

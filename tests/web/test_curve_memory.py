@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.web import curve_memory
-from wanlab.web.commands import WatchedSeries
-from wanlab.web.curve_memory import CurveMemory, thinned
-from wanlab.web.protocol import SampleColumn
+from wanlab.web.protocol.commands import WatchedSeries
+from wanlab.web.protocol.messages import SampleColumn
+from wanlab.web.timeline import curve_memory
+from wanlab.web.timeline.curve_memory import CurveMemory, thinned
 
 
 def column(port: str, *times_s: float, flow: str = "") -> SampleColumn:

@@ -13,7 +13,7 @@ import pytest
 
 from wanlab import documentation
 from wanlab.cli.docs_verb import docs
-from wanlab.web import app
+from wanlab.web.server import app
 
 
 @pytest.fixture

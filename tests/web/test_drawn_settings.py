@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.web.drawn_settings import described, settings_of, subject_of, with_settings
-from wanlab.web.model import Document, DrawnLink, DrawnNode
-from wanlab.web.protocol import LivePort
+from wanlab.web.drawing.drawn_settings import described, settings_of, subject_of, with_settings
+from wanlab.web.protocol.messages import LivePort
+from wanlab.web.protocol.model import Document, DrawnLink, DrawnNode
 
 H1 = DrawnNode(id="n1", kind="host", name="h1")
 R1 = DrawnNode(id="n2", kind="router", name="r1", options={"routes": ["10.9.0.0/16 via 10.0.0.1"]})

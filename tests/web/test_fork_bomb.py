@@ -16,7 +16,7 @@ import pytest
 from web_client import RefusedCommandError, Server, WebClient, machines_of, wait_until
 
 from wanlab.machine import notes
-from wanlab.web import worker
+from wanlab.web.running import worker
 
 pytestmark = [pytest.mark.machine, pytest.mark.costs(7)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from web_client import Terminal, WebClient
 
-from wanlab.web.key_streams import MAX_STREAMS, KeyStreams
+from wanlab.web.terminals.key_streams import MAX_STREAMS, KeyStreams
 
 
 def test_the_server_says_how_many_keys_of_a_stream_have_arrived() -> None:

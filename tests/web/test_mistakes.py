@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from wanlab.labs.unit import Step
-from wanlab.web.mistakes import Attempt, hint_for
-from wanlab.web.shell_marks import TypedCommand
+from wanlab.web.lessons.mistakes import Attempt, hint_for
+from wanlab.web.terminals.shell_marks import TypedCommand
 
 PING = Step(1, "", ("h1",), ("ping -c 1 10.0.0.2",))
 DELAY = Step(2, "", ("client",), ("sudo tc qdisc add dev s1-eth2 root netem delay 20ms",))

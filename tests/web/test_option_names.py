@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.web.option_names import field_name
+from wanlab.web.drawing.option_names import field_name
 
 ENDS = {"a": "h1", "b": "s1"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.web.pacer import (
+from wanlab.web.running.pacer import (
     CHECK_EARLY_REAL_S,
     CHECK_ON_REAL_CLOCK_REAL_S,
     CHECK_REAL_S,

@@ -12,9 +12,9 @@ from web_client import Server
 from wanlab.errors import WanlabError
 from wanlab.measure.pcapng import INBOUND, OUTBOUND, PcapngFile
 from wanlab.shared_folder import SharedFolder
-from wanlab.web.packet_decode import decode
-from wanlab.web.packet_list import MAX_LISTED, list_packets, packet_details
-from wanlab.web.protocol import PacketDetails, PacketPage
+from wanlab.web.packets.packet_decode import decode
+from wanlab.web.packets.packet_list import MAX_LISTED, list_packets, packet_details
+from wanlab.web.protocol.messages import PacketDetails, PacketPage
 
 MACS = bytes.fromhex("0000000000020000000000010800")
 ZERO_S = 1_767_225_610

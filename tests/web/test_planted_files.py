@@ -11,13 +11,13 @@ from web_client import Server, WebClient
 
 from wanlab.errors import WanlabError
 from wanlab.shared_folder import SharedFolder, UnsafeFileError
-from wanlab.web.drafts import Drafts
+from wanlab.web.drawing.drafts import Drafts
 from wanlab.web.folder import WorkingFolder
-from wanlab.web.model import Document
-from wanlab.web.packet_list import list_packets
-from wanlab.web.server import _open_through, lock_folder
-from wanlab.web.session_files import SessionFiles
-from wanlab.web.unit_progress import ProgressFile
+from wanlab.web.lessons.unit_progress import ProgressFile
+from wanlab.web.packets.packet_list import list_packets
+from wanlab.web.protocol.model import Document
+from wanlab.web.server.server import _open_through, lock_folder
+from wanlab.web.timeline.session_files import SessionFiles
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wanlab.web.queue_charts import port_drawn_by
+from wanlab.web.measuring.queue_charts import port_drawn_by
 
 PORTS = {"s1-eth1", "s1-eth2"}
 

@@ -18,8 +18,8 @@ from web_client import RefusedCommandError, Server, wait_until
 from websockets.exceptions import ConnectionClosed
 
 from wanlab.topology import loads
-from wanlab.web import connections
-from wanlab.web.document import document_of
+from wanlab.web.drawing.document import document_of
+from wanlab.web.server import connections
 
 EMPTY: dict[str, Any] = {
     "version": "2",
@@ -90,7 +90,7 @@ def test_an_internal_error_is_answered(shared_server: Server) -> None:
 
 
 FAILING = """
-from wanlab.web import editor
+from wanlab.web.drawing import editor
 def fail(topology):
     raise KeyError(topology.name)
 editor.document_of = fail
@@ -110,7 +110,7 @@ def test_a_server_that_does_not_wait_for_its_browsers_ends_without_a_traceback(
 
 SLOW = """
 import asyncio
-from wanlab.web.measurements import Measurements
+from wanlab.web.measuring.measurements import Measurements
 async def wait(measurements):
     await asyncio.sleep(3600)
 Measurements.update_curves = wait
@@ -181,7 +181,7 @@ def impatient(tmp_path: Path) -> Iterator[Server]:
 
 
 IMPATIENT = """
-from wanlab.web import connections
+from wanlab.web.server import connections
 connections.HEADER_REAL_S = 1.0
 from wanlab.cli import main
 main()

@@ -7,15 +7,15 @@ from typing import cast
 import pytest
 
 from wanlab import Process
-from wanlab.web.branch import CostCurve
-from wanlab.web.commands import WatchedSeries
-from wanlab.web.curve_memory import CurveMemory
-from wanlab.web.model import Document, DrawnLink, DrawnNode
-from wanlab.web.port_changes import described_change, described_plug, port_changes
-from wanlab.web.protocol import LivePort, SampleColumn
-from wanlab.web.session_events import EventLog, SessionEvent
-from wanlab.web.shell_marks import ShellMarks
-from wanlab.web.transcripts import MAX_KEPT_BYTES, TerminalRecord, Transcript
+from wanlab.web.protocol.commands import WatchedSeries
+from wanlab.web.protocol.messages import LivePort, SampleColumn
+from wanlab.web.protocol.model import Document, DrawnLink, DrawnNode
+from wanlab.web.running.port_changes import described_change, described_plug, port_changes
+from wanlab.web.terminals.shell_marks import ShellMarks
+from wanlab.web.timeline.branch import CostCurve
+from wanlab.web.timeline.curve_memory import CurveMemory
+from wanlab.web.timeline.session_events import EventLog, SessionEvent
+from wanlab.web.timeline.transcripts import MAX_KEPT_BYTES, TerminalRecord, Transcript
 
 MS_NS = 1_000_000
 

@@ -11,10 +11,10 @@ from web_client import RefusedCommandError, Server, WebClient
 
 from wanlab.measure.packet_events import PacketEvent
 from wanlab.measure.queue_lengths import QueueReading
-from wanlab.web.breakpoints import Breakpoints, parse_breakpoint
-from wanlab.web.packet_decode import DecodedPacket
-from wanlab.web.packet_flights import FlightTracker
-from wanlab.web.protocol import LivePort
+from wanlab.web.packets.packet_decode import DecodedPacket
+from wanlab.web.packets.packet_flights import FlightTracker
+from wanlab.web.protocol.messages import LivePort
+from wanlab.web.running.breakpoints import Breakpoints, parse_breakpoint
 
 MS_NS = 1_000_000
 SLOW_LINK = """\

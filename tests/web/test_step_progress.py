@@ -8,9 +8,9 @@ import pytest
 
 from wanlab.labs import catalog
 from wanlab.labs.unit import GUI, MININET, Step
-from wanlab.web.canvas_steps import can_be_done
-from wanlab.web.shell_marks import ShellMarks, TypedCommand
-from wanlab.web.step_progress import CommandSteps
+from wanlab.web.lessons.canvas_steps import can_be_done
+from wanlab.web.lessons.step_progress import CommandSteps
+from wanlab.web.terminals.shell_marks import ShellMarks, TypedCommand
 
 
 def mark(text: str) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from wanlab.web.terminals import TerminalList
+from wanlab.web.terminals.terminals import TerminalList
 
 
 class Process:

@@ -16,12 +16,12 @@ from wanlab.errors import WanlabError
 from wanlab.jobs.worker import Load
 from wanlab.labs import catalog
 from wanlab.labs.unit import Unit
-from wanlab.web import unit_reports
 from wanlab.web.folder import WorkingFolder
-from wanlab.web.lesson_protocol import LessonsPush
-from wanlab.web.lessons import Lessons
+from wanlab.web.lessons import unit_reports
+from wanlab.web.lessons.lessons import Lessons
 from wanlab.web.limits import ClassRules
-from wanlab.web.protocol import MessagePush
+from wanlab.web.protocol.lessons import LessonsPush
+from wanlab.web.protocol.messages import MessagePush
 
 Scenario = Callable[[Lessons, Unit, list[Any]], Awaitable[None]]
 

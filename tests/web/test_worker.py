@@ -12,9 +12,9 @@ import pytest
 from patience import PATIENCE_S
 
 from wanlab import Network, shapes
-from wanlab.web import worker
-from wanlab.web.pacer import Clock
-from wanlab.web.worker import NetworkWorker
+from wanlab.web.running import worker
+from wanlab.web.running.pacer import Clock
+from wanlab.web.running.worker import NetworkWorker
 
 SECOND_NS = 1_000_000_000
 EXPLODE_REAL_S = 3.0

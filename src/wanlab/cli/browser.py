@@ -141,7 +141,7 @@ def web(
     ):
         if value != default:
             raise WanlabError(f"{name} is for classes only", "add --class FOLDER")
-    from wanlab.web import server
+    from wanlab.web.server import server
 
     server.run(
         file,

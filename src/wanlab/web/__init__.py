@@ -1,10 +1,11 @@
 """The laboratory in the browser: `wanlab web`.
 
-protocol      what browser and server send each other      commands    what a browser can ask for
-typescript    the protocol in TypeScript                   model       the document
-laboratory    the shared state; carries out commands       app         routes
-auth          who may connect                              broadcast   pushes to all browsers
-session       the running network                          worker      the thread that owns it
-pacer         when time passes in it                       folder      files that a browser may see
-lessons       the course                                   canvas_steps  steps done in the editor
+protocol     what browser and server send each other    server       ports, routes, connections
+drawing      the document that is drawn                 running      the network, and its time
+terminals    programs in it                             timeline     what is kept of each run
+packets      packets in words                           measuring    curves, records, captures
+lessons      the course                                 classroom    a server for many students
+
+In this folder is what several of them use, and `laboratory`, which connects them and carries out
+commands. docs/project/web-map.md leads to each module.
 """

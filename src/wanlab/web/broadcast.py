@@ -8,9 +8,9 @@ from collections import deque
 
 import msgspec
 
-from .commands import WatchedSeries
-from .protocol import CommandRefusal, CommandReply, SamplesPush
-from .push import Push
+from .protocol.commands import WatchedSeries
+from .protocol.messages import CommandRefusal, CommandReply, SamplesPush
+from .protocol.push import Push
 
 MAX_QUEUED_MESSAGES = 2000
 

@@ -21,7 +21,7 @@ from wanlab.errors import WanlabError
 from wanlab.session import STATE_FOLDER
 from wanlab.shared_folder import SharedFolder, check_owner, file_error
 
-from .protocol import FileInfo, Folder
+from .protocol.messages import FileInfo, Folder
 
 MAX_NAME_BYTES = 255  # NAME_MAX of Linux
 MAX_LISTED_FILES = 2000

@@ -15,12 +15,12 @@ from wanlab.jobs.job import Job
 from wanlab.jobs.worker import JobProgram
 
 from .background_job import BackgroundJob
-from .commands import GalleryCommand
 from .folder import WorkingFolder
-from .gallery_protocol import Gallery, GalleryFigure, GalleryPrediction, GalleryPush
 from .limits import ClassRules
-from .protocol import FilesPush, MessagePush
-from .push import Push
+from .protocol.commands import GalleryCommand
+from .protocol.gallery import Gallery, GalleryFigure, GalleryPrediction, GalleryPush
+from .protocol.messages import FilesPush, MessagePush
+from .protocol.push import Push
 from .running_tasks import RunningTasks
 
 if TYPE_CHECKING:

@@ -19,32 +19,33 @@ from wanlab.plan import plan_script
 from wanlab.topology.files import encoded
 from wanlab.topology.layout import arranged
 
-from . import canvas_steps, commands, protocol
-from .addressing import addressed
-from .branches import Branches
 from .broadcast import Broadcast, Browser
-from .canvas_progress import CanvasAction
-from .editor import UNTITLED, DocumentEditor, RefusedError
+from .drawing.addressing import addressed
+from .drawing.editor import UNTITLED, DocumentEditor, RefusedError
+from .drawing.link_changes import changed_link, conditions_of_ends
+from .drawing.option_names import option_name
 from .folder import WorkingFolder
 from .gallery import GalleryRuns
-from .hand_ins import HandIns
-from .lesson_steps import LessonSteps
-from .lessons import Lessons
+from .lessons import canvas_steps
+from .lessons.canvas_progress import CanvasAction
+from .lessons.hand_ins import HandIns
+from .lessons.lesson_steps import LessonSteps
+from .lessons.lessons import Lessons
+from .lessons.step_watch import StepWatch
 from .limits import ClassRules
-from .link_changes import changed_link, conditions_of_ends
-from .measurements import Measurements
-from .model import Document, DrawnLink, Elements
-from .option_names import option_name
-from .port_changes import link_name
-from .queue_charts import QueueCharts
-from .run_plan import RunPlan
+from .measuring.measurements import Measurements
+from .measuring.queue_charts import QueueCharts
+from .protocol import commands, messages
+from .protocol.model import Document, DrawnLink, Elements
+from .running.port_changes import link_name
+from .running.run_plan import RunPlan
+from .running.session import NetworkSession
+from .running.slow_motion import SlowMotion
+from .running.terminal_settings import TerminalSettings
+from .running.worker import INTERNAL_ERROR_HINT
 from .running_tasks import RunningTasks
-from .session import NetworkSession
-from .session_files import SessionFiles
-from .slow_motion import SlowMotion
-from .step_watch import StepWatch
-from .terminal_settings import TerminalSettings
-from .worker import INTERNAL_ERROR_HINT
+from .timeline.branches import Branches
+from .timeline.session_files import SessionFiles
 
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
@@ -151,7 +152,7 @@ class Laboratory:
     async def _preload(self) -> None:
         """Load libraries for curves, which takes a second, once the page has had time to open."""
         await asyncio.sleep(PRELOAD_AFTER_REAL_S)
-        await asyncio.to_thread(import_module, ".curves", __package__)
+        await asyncio.to_thread(import_module, ".measuring.curves", __package__)
 
     async def _check_stalls(self) -> None:
         while True:
@@ -161,9 +162,9 @@ class Laboratory:
 
     # -- state ------------------------------------------------------------------------------------
 
-    def state(self, client: str = "") -> protocol.StatePush:
+    def state(self, client: str = "") -> messages.StatePush:
         """Return the whole state, for the browser called `client`."""
-        return protocol.StatePush(
+        return messages.StatePush(
             client=client,
             version=__version__,
             # Where the computer of a class keeps its folders is not the students' business.
@@ -186,12 +187,12 @@ class Laboratory:
 
     async def perform(
         self, command: commands.Command, browser: Browser
-    ) -> protocol.CommandReply | protocol.CommandRefusal:
+    ) -> messages.CommandReply | messages.CommandRefusal:
         """Carry out a command of a browser."""
         try:
             if isinstance(command, commands.WatchCommand):
                 await self.measurements.watch(browser, command)
-                return protocol.CommandReply(command.id)
+                return messages.CommandReply(command.id)
             before = self.editor.document
             result = self._handlers[type(command)](command, browser.name)
             if inspect.isawaitable(result):
@@ -199,14 +200,14 @@ class Laboratory:
             if self.editor.document is not before:
                 self.session.note_edit(self.editor.document)
             self._watch.note_performed(command, result)
-            return protocol.CommandReply(command.id, result)
+            return messages.CommandReply(command.id, result)
         except WanlabError as error:
-            return protocol.CommandRefusal(command.id, error_body(error))
+            return messages.CommandRefusal(command.id, error_body(error))
         # An internal error must be answered too, or the page would wait for ever.
         except Exception as error:
             traceback.print_exc()
-            return protocol.CommandRefusal(
-                command.id, protocol.ErrorBody(f"internal error: {error!r}", INTERNAL_ERROR_HINT)
+            return messages.CommandRefusal(
+                command.id, messages.ErrorBody(f"internal error: {error!r}", INTERNAL_ERROR_HINT)
             )
 
     def export(self, form: str) -> tuple[str, bytes, str]:
@@ -307,7 +308,7 @@ class Laboratory:
 
     async def _history(
         self, command: commands.HistoryCommand, by: str = ""
-    ) -> tuple[protocol.SampleColumn, ...]:
+    ) -> tuple[messages.SampleColumn, ...]:
         recorded = self.branches.history(command)
         return await self.measurements.history(command, by) if recorded is None else recorded
 
@@ -488,10 +489,10 @@ class Laboratory:
         self.branches.push()
         for problem in started.problems:
             what = f"an earlier step went wrong: {problem}"
-            self.broadcast.push(protocol.MessagePush(level="warning", what=what))
+            self.broadcast.push(messages.MessagePush(level="warning", what=what))
         for place, line in started.running:
             what = f"still running from an earlier step: {line} ({place})"
-            self.broadcast.push(protocol.MessagePush(level="info", what=what))
+            self.broadcast.push(messages.MessagePush(level="info", what=what))
         return [await self._steps.open_terminal(*place) for place in started.folders.items()]
 
     async def _perform_canvas_step(self, command: commands.LessonCommand, by: str) -> list[str]:
@@ -547,16 +548,16 @@ class Laboratory:
         except (OSError, ValueError, WanlabError):
             return f"only files in {self.folder.path} can be shown"
         loop = self.session.loop
-        push = protocol.ShowPush(path=name)
+        push = messages.ShowPush(path=name)
         loop.call_soon_threadsafe(self.broadcast.push, push)
         return ""
 
 
-def error_body(error: WanlabError) -> protocol.ErrorBody:
+def error_body(error: WanlabError) -> messages.ErrorBody:
     """Return an error as browsers get it."""
     code = error.code if isinstance(error, RefusedError) else ""
     if isinstance(error, TopologyError):
-        return protocol.ErrorBody(str(error), code=code)
+        return messages.ErrorBody(str(error), code=code)
     text = str(error)
     what = error.what if text in (error.what, f"{error.what} ({error.hint})") else text
-    return protocol.ErrorBody(what, error.hint if what == error.what else "", code=code)
+    return messages.ErrorBody(what, error.hint if what == error.what else "", code=code)

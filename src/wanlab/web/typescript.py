@@ -11,26 +11,19 @@ import msgspec
 
 from wanlab.topology import CONDITION_WORDS, QUEUES, SETTINGS
 
-from . import (
-    commands,
-    gallery_protocol,
-    import_protocol,
-    lesson_protocol,
-    model,
-    protocol,
-    queue_charts,
-    session_events,
-)
 from .classroom.page_state import PAGE_STATE
-from .option_names import NAMES
+from .drawing.option_names import NAMES
+from .measuring import queue_charts
+from .protocol import commands, gallery, imports, lessons, messages, model
+from .timeline import session_events
 
 HEAD = """// Written by `python -m wanlab.web.typescript`: change the modules that it reads instead.
 """
 PUSHES = (
-    *protocol.PUSHES,
+    *messages.PUSHES,
     queue_charts.QueueChartPush,
     session_events.SessionEventsPush,
-    gallery_protocol.GalleryPush,
+    gallery.GalleryPush,
 )
 SIMPLE: dict[type, str] = {
     object: "unknown",
@@ -44,7 +37,7 @@ ALIASES = {
     getattr(module, name): name
     for module, names in (
         (model, ("NodeKind", "ClockKind", "Wire", "Pace", "FrameColour", "End")),
-        (protocol, ("Phase", "Severity")),
+        (messages, ("Phase", "Severity")),
         (commands, ("SeriesKind",)),
         (session_events, ("EventKind",)),
     )
@@ -62,11 +55,11 @@ def _lines() -> Iterator[str]:
     for alias, name in ALIASES.items():
         yield f"export type {name} = {_union(get_args(alias))};"
     others = (
-        *protocol.REST,
-        *lesson_protocol.REST,
+        *messages.REST,
+        *lessons.REST,
         session_events.SessionEvent,
-        *import_protocol.REST,
-        *gallery_protocol.REST,
+        *imports.REST,
+        *gallery.REST,
         *PAGE_STATE,
     )
     for kind in (*others, *PUSHES, *commands.COMMANDS):

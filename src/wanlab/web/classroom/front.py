@@ -19,8 +19,8 @@ from urllib.parse import parse_qs
 
 import h11
 
-from ..auth import cookie_in
-from ..connections import LimitedProtocol
+from ..server.auth import cookie_in
+from ..server.connections import LimitedProtocol
 
 ServeConnection = Callable[[int, bytes], bool]
 """Serves a connection, given its descriptor and the bytes that were already read from it.

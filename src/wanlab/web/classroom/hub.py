@@ -20,9 +20,9 @@ from wanlab.json_text import decode_json
 from wanlab.labs import catalog
 from wanlab.machine.embedded import find_image
 
-from ..auth import ServerAddress
 from ..folder import write_atomically
 from ..running_tasks import RunningTasks
+from ..server.auth import ServerAddress
 from .front import ServeConnection
 from .grading import ClassGrading
 from .kept_hand_ins import hand_ins_in, keep, size_of

@@ -26,8 +26,8 @@ from wanlab.labs.students import SEED, Student, read_students, read_table, stude
 from wanlab.shared_folder import SharedFolder
 from wanlab.units import parse_size
 
-from ..auth import new_token
 from ..folder import write_atomically
+from ..server.auth import new_token
 
 STUDENTS, SEEDS, TOKENS = "students.csv", "seeds.csv", "tokens.csv"
 FOLDERS, HAND_INS, GRADES = "students", "hand-ins", "grades"

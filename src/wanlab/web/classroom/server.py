@@ -15,10 +15,10 @@ from wanlab.machine.compiled_modules import compile_libraries_ahead
 from wanlab.shared_folder import SharedFolder
 from wanlab.temporary import TemporaryFolder
 
-from ..app import STATIC
-from ..auth import NAMES, USE_THE_LINK, AuthMiddleware, ServerAddress
 from ..folder import make_state_folder
-from ..server import (
+from ..server.app import STATIC
+from ..server.auth import NAMES, USE_THE_LINK, AuthMiddleware, ServerAddress
+from ..server.server import (
     SignallessServer,
     configuration,
     listen,

@@ -23,14 +23,15 @@ from uvicorn.server import ServerState
 
 from wanlab.errors import WanlabError
 
-from .. import curves, protocol  # noqa: F401  (loaded here, curves are shared by all students)
-from ..app import STATIC, application
-from ..auth import USE_THE_LINK, AuthMiddleware, ServerAddress
-from ..connections import LimitedProtocol
 from ..laboratory import Laboratory
 from ..limits import ClassRules, FolderLimit
+from ..measuring import curves  # noqa: F401  (loaded here, shared by all students)
+from ..protocol.messages import MessagePush
 from ..running_tasks import RunningTasks
-from ..server import configuration
+from ..server.app import STATIC, application
+from ..server.auth import USE_THE_LINK, AuthMiddleware, ServerAddress
+from ..server.connections import LimitedProtocol
+from ..server.server import configuration
 from . import messages
 from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork, ToHub, UnitState
 from .sandbox import StudentSandbox
@@ -206,7 +207,7 @@ class _StudentServer:
         laboratory = self._laboratory
         if laboratory.session.is_stopped:
             return
-        laboratory.broadcast.push(protocol.MessagePush(level="error", what=reason, hint=hint))
+        laboratory.broadcast.push(MessagePush(level="error", what=reason, hint=hint))
         await laboratory.session.stop()
 
     def _status(self) -> Status:

@@ -19,8 +19,8 @@ from starlette.routing import Mount, Route
 from wanlab.errors import WanlabError
 from wanlab.labs.grade_tables import spreadsheet_cell
 
-from ..app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from ..laboratory import error_body
+from ..server.app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from .hub import Hub, Seat
 from .kept_hand_ins import hand_ins_in
 from .page_state import ClassState, GradeRow, HandInRow, StudentRow

@@ -1,0 +1,96 @@
+"""The lesson of a unit as the page gets it: the text of the page's edition, and the steps."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from wanlab.labs import lesson, student_files
+from wanlab.labs.durations import seconds_in
+from wanlab.labs.outcome import band_text
+from wanlab.labs.unit import GUI, Expectation, Step, Unit
+
+from ..protocol.lessons import LessonPage, LessonStep, StepFigure
+from . import canvas_steps
+
+
+def page_of(unit: Unit) -> LessonPage:
+    """Return the lesson of a unit."""
+    text_of = lesson.read if lesson.answers_are_allowed() else lesson.student_edition
+    text = text_of(unit, lesson.PAGE) if (unit.folder / "lesson.md").is_file() else ""
+    return LessonPage(
+        unit=unit.name,
+        heading=unit.heading,
+        markdown=text,
+        steps=tuple(_page_step(unit, step) for step in unit.steps),
+        has_topology=unit.topology.is_file(),
+        has_check=bool(unit.check),
+        has_figure=bool(student_files.figures_of(unit)),
+        decisions=tuple(f"{decision.what}: {decision.decided}" for decision in unit.decisions),
+    )
+
+
+def _page_step(unit: Unit, step: Step) -> LessonStep:
+    return LessonStep(
+        n=step.n,
+        at=step.at,
+        where=step.where,
+        text=step.text,
+        lines=step.lines,
+        note=step.note,
+        printed=step.printed,
+        kind=_kind(step),
+        can_type=bool(step.lines or step.enter or step.stops) and step.where != (GUI,),
+        action=canvas_steps.describe(step),
+        can_perform=canvas_steps.can_perform(step),
+        counts=canvas_steps.counts(step),
+        is_optional=step.is_optional,
+        keeps_running=bool(step.starts),
+        waits_for_enter=step.waits_for_enter,
+        ends=_ended_command(unit, step),
+        for_s=None if step.for_ns is None else step.for_ns / 1e9,
+        takes_s=_takes_s(unit, step),
+        figures=tuple(map(_figure, step.expect)),
+    )
+
+
+def _kind(step: Step) -> Literal["canvas", "type", "enter", "stop", "wait", "look", "skip"]:
+    if step.skip:
+        return "skip"
+    if step.where == (GUI,) and canvas_steps.can_perform(step):
+        return "canvas"
+    if step.enter:
+        return "enter"
+    if step.stops:
+        return "stop"
+    if step.ends:
+        return "wait"
+    return "type" if step.lines else "look"
+
+
+def _ended_command(unit: Unit, step: Step) -> str:
+    """Return the command that a step ends, or waits for."""
+    name = step.stops or step.ends
+    earlier = [one for one in unit.steps if name and one.starts == name and one.n < step.n]
+    return earlier[-1].lines[-1] if earlier and earlier[-1].lines else ""
+
+
+def _takes_s(unit: Unit, step: Step) -> float:
+    """Return how long a step takes on the network's clock."""
+    if step.enter:
+        return max(
+            (_takes_s(unit, one) for one in unit.steps if one.n in step.enter and one != step),
+            default=0.0,
+        )
+    if step.for_ns is not None:
+        return step.for_ns / 1e9
+    return 0.0 if step.starts else sum(map(seconds_in, step.lines))
+
+
+def _figure(expected: Expectation) -> StepFigure:
+    return StepFigure(
+        what=expected.what,
+        manual=f"{expected.manual} {expected.unit}".strip(),
+        expected=band_text(expected.band, expected.unit),
+        why=expected.why,
+        cause=expected.cause or expected.changed,
+    )

@@ -1,0 +1,1 @@
+"""Packets in words: of a capture file, and on the links of the running network."""
