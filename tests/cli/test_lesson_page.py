@@ -32,6 +32,12 @@ LESSONS = [
         (r"\text{tcp\_rmem} \ge 2\,\mathrm{BDP}", "tcp_rmem ≥ 2 BDP"),
         (r"K = \sqrt[3]{\frac{0.3\,W_{max}}{C}}", "K = ∛((0.3 Wₘₐₓ)/C)"),
         (r"\frac{\left(\sum_{i=1}^{n} T_i\right)^2}{n}", "((∑ᵢ₌₁ⁿ Tᵢ)²)/n"),
+        (r"p = 1\,\% \text{ of all}", "p = 1 % of all"),
+        (r"\frac12 - \frac1{2X} - \frac{4N}{q}", "1/2 - 1/(2X) - 4N/q"),
+        (r"\frac{1-\beta}{\beta}\; C\cdot RTT", "((1-β)/β) C · RTT"),
+        (r"\tfrac12 (0.3 + 0.1)", "(1/2) (0.3 + 0.1)"),
+        (r"12{,}000/10^9 = 12", "12,000/10⁹ = 12"),
+        (r"\begin{cases}0 & q < a \\[2pt] 1 & q \ge a\end{cases}", "0 if q < a; 1 if q ≥ a"),
     ],
 )  # fmt: skip
 def test_a_formula_is_a_line_of_unicode(latex: str, line: str) -> None:

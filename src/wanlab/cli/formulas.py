@@ -17,14 +17,21 @@ SUBSCRIPTS = dict(
 _SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\w|[^\s{}\w]))")
 UNDERSCORE = "\ue000"
 """Stands for an underscore that does not begin an index."""
+PERCENT = "\ue001"
+"""Stands for a percent sign, which would begin a comment."""
+BEGIN, END = "\ue002", "\ue003"
+"""Stand around a fraction until the symbol after it is known."""
 _PLAIN = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
         (r"\{,\}", ","),  # 12{,}500
         (r"\\,", " "),
-        (r"\\%", "%"),
+        (r"\\%", PERCENT),
+        (r"&", r"\\ \\text{ if }\\ "),  # the lines of \begin{cases}
+        (r"\s*\\\\(?:\[\w+\])?", r";\\ "),
         (r"\\[dt]frac(?![a-z])", r"\\frac"),
         (r"\\frac(\d)(\d+|\\[a-z]+|[a-z])", r"\\frac{\1}{\2}"),
+        (r"\\frac(\d)\{", r"\\frac{\1}{"),
         (r"\\math(?:it|rm)(?![a-z])", r"\\text"),
         (r"\\_", UNDERSCORE),
         (r"([_^])\\text\{([^{}]*)\}", r"\1{\2}"),
@@ -34,8 +41,11 @@ _PLAIN = tuple(
     )
 )
 """Rewrites LaTeX that pylatexenc does not know. The text below a brace follows in brackets."""
-_FACTOR = re.compile(r"(?<![\w./])(\d+/\d+)(?=\s?[^\W\d]|\()")
-"""A fraction that is a factor of the symbol or bracket after it."""
+_FACTOR = re.compile(
+    rf"{BEGIN}([^{BEGIN}{END}]*){END}"
+    r"(?=\s?(?!Mbit|Gbit|MB|KB)(?:[A-Zα-ω√]|[a-z](?![a-z]))|\s?\(\d|\()"
+)
+"""A fraction that is a factor of the symbol or bracket after it, but not of a unit of measurement."""
 _SPACES = re.compile(r"\s+")
 _OPERATOR = re.compile(r"\s*([=≈≤≥<⇒⟹←±·])\s*")
 
@@ -47,7 +57,8 @@ def as_line(latex: str) -> str:
     text = str(_converter().latex_to_text(latex))
     text = _OPERATOR.sub(r" \1 ", _with_scripts(text))
     text = _SPACES.sub(" ", text.replace("{", "").replace("}", "")).replace("( ", "(").strip()
-    return _FACTOR.sub(r"(\1)", text).replace(UNDERSCORE, "_")
+    text = _FACTOR.sub(r"(\1)", text).replace(BEGIN, "").replace(END, "")
+    return text.replace(UNDERSCORE, "_").replace(PERCENT, "%")
 
 
 @cache
@@ -68,7 +79,7 @@ def _converter() -> Any:
 
     def fraction(node: Any, l2tobj: Any) -> str:
         above, below = parts(node, l2tobj)[-2:]
-        return f" {_bracketed(above)}/{_bracketed(below)}"
+        return f" {BEGIN}{_bracketed(above)}/{_divisor(below)}{END}"
 
     def root(node: Any, l2tobj: Any) -> str:
         degree, content = (["", *parts(node, l2tobj)])[-2:]
@@ -97,6 +108,12 @@ def _bracketed(text: str) -> str:
     inner = text.strip()
     is_simple = re.fullmatch(r"[\w.,βσμρα]+(?:[\^_]\{?\w+\}?)*", inner) is not None
     return inner if is_simple else f"({inner})"
+
+
+def _divisor(text: str) -> str:
+    """Return the text below a fraction's line: 2X is in brackets there."""
+    bracketed = _bracketed(text)
+    return f"({bracketed})" if re.match(r"[\d.,]+[^\W\d]", bracketed) else bracketed
 
 
 def _with_scripts(text: str) -> str:
