@@ -43,7 +43,7 @@ _PLAIN = tuple(
 """Rewrites LaTeX that pylatexenc does not know. The text below a brace follows in brackets."""
 _FACTOR = re.compile(
     rf"{BEGIN}([^{BEGIN}{END}]*){END}"
-    r"(?=\s?(?!Mbit|Gbit|MB|KB)(?:[A-Zα-ω√]|[a-z](?![a-z]))|\s?\(\d|\()"
+    r"(?=\s?(?!Mbit|Gbit|MB|KB)(?:[A-Z\u03b1-\u03c9√]|[a-z](?![a-z]))|\s?\(\d|\()"
 )
 """A fraction that is a factor of the symbol or bracket after it, but not of a unit of measurement."""
 _SPACES = re.compile(r"\s+")
