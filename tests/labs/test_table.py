@@ -83,6 +83,7 @@ def step(*figures: FigureReport, skipped: str = "", problems: tuple[str, ...] = 
         "output": "",
         "figures": list(figures),
         "problems": list(problems),
+        "lost": [],
         "began_s": 0.0,
         "seconds": 1.0,
     }
@@ -164,3 +165,27 @@ def test_a_long_name_continues_below_and_nothing_is_cut() -> None:
     first, *rest = lines
     words = [*first[: first.index("2.5e6")].split(), *" ".join(rest).split()]
     assert words == name.split()
+
+
+def test_losses_at_one_place_are_one_sentence() -> None:
+    cause = "the queue was full: its limit of 9000 bytes"
+    first, other, last = step(), step(), step()
+    for at, n, packets, share in ((first, 3, 10, 0.5), (other, 4, 1, 0.0), (last, 28, 30, 0.25)):
+        at["n"] = n
+        at["lost"] = [
+            {
+                "place": "h2" if at is other else "s1-eth2",
+                "what": "UDP" if at is other else "tbf 1:",
+                "packets": packets,
+                "share": share,
+                "cause": cause,
+                "remedy": "a larger limit",
+            }
+        ]
+    lines = table.text(report(first, other, last)).splitlines()
+    assert lines[lines.index("packets were lost:") + 1 :][:4] == [
+        "  steps 3 to 28: s1-eth2 (tbf 1:) lost 40 packets (29 %): the queue was full:",
+        "  its limit of 9000 bytes (try: a larger limit)",
+        "  step 4: h2 (UDP) lost 1 packet: the queue was full: its limit of 9000 bytes",
+        "  (try: a larger limit)",
+    ]

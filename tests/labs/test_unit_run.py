@@ -127,6 +127,48 @@ def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> 
     assert flow.provenance.parameters == {"step": 3}
 
 
+LOSSY = """\
+number: 99
+kind: lab
+title: A test
+goal: To lose packets.
+file: Lab 99.mn
+steps:
+- {n: 0, where: gui, do: run}
+- {n: 1, where: h1, type: ping -c 1 10.0.0.2}
+- n: 2
+  where: client
+  type: "tc qdisc replace dev s1-eth2 root handle 1: netem delay 50ms limit 3"
+- n: 3
+  where: h1
+  type: |
+    python3 -c 'from socket import *; s = socket(AF_INET, SOCK_DGRAM);
+    [s.sendto(bytes(99), ("10.0.0.2", 9)) for _ in range(20)]'; sleep 1
+- {n: 4, where: h1, type: ping -c 1 10.0.0.2}
+- {n: 5, where: gui, do: stop}
+"""
+
+
+def test_a_step_says_where_packets_were_lost_during_it(unit: Unit, results: Path) -> None:
+    """The counters are gone at the end, because the last step stops the network."""
+    (unit.folder / "lab.yaml").write_text(LOSSY)
+    report = run(unit_file.read(unit.folder), results)
+    assert [step["lost"] for step in report["steps"] if step["n"] != 3] == [[]] * 5
+    (loss,) = report["steps"][3]["lost"]
+    assert loss == {
+        "place": "s1-eth2",
+        "what": "netem 1:",
+        "packets": 17,
+        "share": 17 / 20,
+        "cause": "netem: its limit of 3 packets was full",
+        "remedy": "a larger limit (max_queue_size of a TCLink)",
+    }
+    folder = results / "lab99-seed1"
+    sentence = "s1-eth2 (netem 1:) lost 17 packets (85 %): netem: its limit of 3"
+    assert f"step 3: {sentence}" in (folder / "report.txt").read_text()
+    assert sentence in (folder / "report.html").read_text()
+
+
 @pytest.mark.long
 def test_the_same_seed_gives_the_same_files_and_another_seed_others(
     unit: Unit, results: Path

@@ -119,6 +119,29 @@ def test_a_program_in_the_network_prints_the_same_table(net: Network) -> None:
         )
 
 
+@pytest.mark.machine
+def test_losses_are_those_since_the_last_call(net: Network) -> None:
+    queue = "tc qdisc replace dev s1-eth2 root handle {}: netem delay 50ms limit 3"
+    with net:
+        net["h1"].run("ping -c 1 h2")
+        net.root.run(queue.format(1))
+        losses = lost_packets.Losses()
+        assert losses.since_last(net) == []
+        send(net, 20)
+        (first,) = losses.since_last(net)
+        assert (first.place, first.packets, first.share) == ("s1-eth2", 17, 17 / 20)
+        assert losses.since_last(net) == []
+        send(net, 10)
+        (second,) = losses.since_last(net)
+        assert (second.place, second.packets) == ("s1-eth2", 7)
+        assert 0.5 < second.share <= 0.7  # ARP has passed, too
+        net.root.run("tc qdisc del dev s1-eth2 root")
+        net.root.run(queue.format(1))  # its counters begin at 0
+        send(net, 5)
+        (third,) = losses.since_last(net)
+        assert (third.place, third.packets) == ("s1-eth2", 2)
+
+
 def test_the_table_has_the_most_packets_first_and_their_share() -> None:
     drops = [Drop("root", "s1-eth2", "pfifo 2:", 9, 0.25, "the queue was full")]
     assert lines(drops) == [

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wanlab.errors import WanlabError
+from wanlab.measure import Drop
 from wanlab.measure.metrics import StepOutput, depends_on_host_speed, parse_metric
 
 from . import agreement
 from .agreement import COMPARED, CONTRADICTS, HOLDS, UNKNOWN, WITHIN
-from .report import FigureReport, StepReport
+from .report import FigureReport, LossReport, StepReport
 from .unit import Band, Expectation, Step
 
 NO_OUTPUT = StepOutput()
@@ -65,6 +66,7 @@ class Outcome:
     output: str = ""
     figures: list[Figure] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    lost: list[Drop] = field(default_factory=list)
     began_s: float = 0.0
     seconds: float = 0.0
     clock: str = "virtual"
@@ -104,9 +106,25 @@ class Outcome:
             "output": self.output,
             "figures": [figure.report() for figure in self.figures],
             "problems": self.problems,
+            "lost": [loss_report(drop) for drop in self.lost],
             "began_s": round(self.began_s, 6),
             "seconds": round(self.seconds, 6),
         }
+
+
+def loss_report(drop: Drop) -> LossReport:
+    return {
+        "place": drop.place,
+        "what": drop.what,
+        "packets": drop.packets,
+        "share": drop.share,
+        "cause": drop.cause,
+        "remedy": drop.remedy,
+    }
+
+
+def drop_of(loss: LossReport) -> Drop:
+    return Drop("", **loss)
 
 
 # -- figures --------------------------------------------------------------------------------------

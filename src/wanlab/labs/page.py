@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from .outcome import counts_text, ratio_text
+from wanlab.measure.lost_packets import sentence
+
+from .outcome import counts_text, drop_of, ratio_text
 from .report import DecisionReport, FigureReport, GradeReport, StepReport, UnitReport
 
 STYLE = """
@@ -63,6 +65,8 @@ def _step(step: StepReport, name: str) -> str:
     if step["output"].strip():
         parts.append(f"<pre>{escape(step['output'].rstrip())}</pre>")
     parts += [f'<p class="open">{escape(problem)}</p>' for problem in step["problems"]]
+    losses = [sentence(drop_of(loss)) for loss in step["lost"]]
+    parts += [f'<p class="note">{escape(loss)}</p>' for loss in losses]
     if step["figures"]:
         parts.append(_figures(step["figures"]))
     return "\n".join(parts)

@@ -3,6 +3,7 @@
 UnitReport     a run of a unit                      report.json
   StepReport     one step, with its output
     FigureReport   one figure of the manual beside ours
+    LossReport     packets that were lost at one place
   RecordReport   a record that the unit asks for
   GradeReport    the checks at the end
     CheckReport    one check
@@ -56,8 +57,21 @@ class StepReport(TypedDict):
     output: str
     figures: list[FigureReport]
     problems: list[str]
+    lost: list[LossReport]
+    """Where the network lost packets during this step."""
     began_s: float
     seconds: float
+
+
+class LossReport(TypedDict):
+    """Packets that were lost at one place for one reason; see `measure.Drop`."""
+
+    place: str
+    what: str
+    packets: int
+    share: float
+    cause: str
+    remedy: str
 
 
 class CheckReport(TypedDict):

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from wanlab import Network, Topology, load
 from wanlab.errors import MachineError, RequirementError, WanlabError
+from wanlab.measure import Drop
+from wanlab.measure.lost_packets import Losses
 from wanlab.measure.metrics import StepOutput
 from wanlab.network import StartJitter
 from wanlab.shared_folder import SharedFolder, UnsafeFileError
@@ -102,6 +104,7 @@ class StepRunner:
         )
         self._start_jitter = StartJitter(start_jitter_ns, seed)
         self._records = StepRecords()
+        self._losses = Losses()
         self._started: dict[str, StartedCommand] = {}
         """By the names that steps give these commands."""
         self._waiting_for_enter: dict[int, WaitingLine] = {}
@@ -181,6 +184,7 @@ class StepRunner:
             self._say(step.text.splitlines()[0] if step.text else step.title)
             began_ns = self._lab.now_ns
             outcome.began_s = began_ns / 1e9
+            self._new_losses()
             try:
                 self._perform(step, outcome, steps)
             except (MachineError, RequirementError):
@@ -189,6 +193,7 @@ class StepRunner:
                 outcome.problems.append(str(error))
             if self._lab.has_booted:
                 outcome.seconds = (self._lab.now_ns - began_ns) / 1e9
+            outcome.lost = self._new_losses()
         if finish:
             self._interrupt_remaining(self.outcomes[before:])
         return self.outcomes[before:]
@@ -210,6 +215,11 @@ class StepRunner:
             self._type_at_prompt(step, outcome)
         else:
             self._type(step, outcome, steps)
+
+    def _new_losses(self) -> list[Drop]:
+        """Return what was lost since the last call. A submission is graded without this."""
+        is_wanted = self._measures and not self._confines and self._lab.has_booted
+        return self._losses.since_last(self._lab.network) if is_wanted else []
 
     def _use_gui(self, step: Step) -> None:
         for word, argument in step.do.items():

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from wanlab.measure import Drop
+from wanlab.measure.lost_packets import sentence
 from wanlab.text_table import GAP, aligned_row, column_widths
 
 from .agreement import WITHIN
-from .outcome import TEXT, counts_text, ratio_text
-from .report import CheckReport, FigureReport, GradeReport, StepReport, UnitReport
+from .outcome import TEXT, counts_text, drop_of, ratio_text
+from .report import (
+    CheckReport,
+    FigureReport,
+    GradeReport,
+    LossReport,
+    StepReport,
+    UnitReport,
+    all_steps,
+)
 
 WIDTH = 80
 MIN_NAME_WIDTH = 16
@@ -29,6 +40,7 @@ def text(report: UnitReport) -> str:
     if report["check"]:
         lines += ["", *check_lines(report["check"])]
     lines += [f"warning: {warning}" for warning in report["warnings"]]
+    lines += _lost(report)
     lines += [
         "",
         f"{report['performed']} of {report['steps_count']} steps performed",
@@ -118,6 +130,30 @@ def _text_row(figure: FigureReport) -> Iterator[str]:
     """Yield a row without numbers: a text that must occur, or does not."""
     what = textwrap.shorten(figure["what"], WIDTH - 17, placeholder=" ...")
     yield f"  {what}{GAP}{figure['status']}"
+
+
+def _lost(report: UnitReport) -> Iterator[str]:
+    """Yield a sentence for each place that lost packets for one reason, most packets first."""
+    losses: dict[tuple[str, str, str], list[tuple[int, LossReport]]] = {}
+    for step in all_steps(report):
+        for loss in step["lost"]:
+            losses.setdefault((loss["place"], loss["what"], loss["cause"]), []).append(
+                (step["n"], loss)
+            )
+    if losses:
+        yield from ("", "packets were lost:")
+    for found in sorted(losses.values(), key=lambda found: -sum(it["packets"] for _, it in found)):
+        first, last = found[0][0], found[-1][0]
+        when = f"step {first}" if first == last else f"steps {first} to {last}"
+        yield from _wrapped(f"{when}: {sentence(_together([loss for _, loss in found]))}")
+
+
+def _together(losses: Sequence[LossReport]) -> Drop:
+    """Return losses at one place as one. Steps in which nothing counts what came have no share."""
+    came = sum(loss["packets"] / loss["share"] for loss in losses if loss["share"])
+    packets = sum(loss["packets"] for loss in losses)
+    first = drop_of(losses[0])
+    return replace(first, packets=packets, share=packets / came if came else 0.0)
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:

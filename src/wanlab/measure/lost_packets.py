@@ -73,29 +73,88 @@ def drops(network: Network) -> list[Drop]:
     Reading takes no time of the network.
     """
     names = {node.name: network[node.name].namespace for node in network.topology.nodes}
-    return _drops_in(network, list(dict.fromkeys(("", *names.values()))))
+    return drops_of(_states(network, list(dict.fromkeys(("", *names.values())))))
 
 
 def summary(network: Network) -> list[str]:
     """Return at most three sentences about where a running network lost packets; [] if it lost none.
 
-    It leaves out losses that the sender learns of, such as queries to a name server that is out of
-    reach, and a switch's own packets, which it sends before its ports forward. It is also [] if the
-    network cannot be read, because a program has removed a node's namespace, or the machine is gone.
+    They are about the drops that `Losses` counts.
     """
-    try:
-        return _summary(network)
-    except WanlabError:
-        return []
+    return summary_of(Losses().since_last(network))
 
 
-def _summary(network: Network) -> list[str]:
-    nodes = network.topology.nodes
-    spaces = dict.fromkeys(network[node.name].namespace for node in nodes)
-    is_large = len(spaces) > MAX_SUMMARY_NODES
-    found = _drops_in(network, list(dict.fromkeys(("", *(() if is_large else spaces)))))
-    switches = {node.name for node in nodes if isinstance(node, Switch)}
-    return summary_of([it for it in found if not it.is_reported and it.place not in switches])
+class Losses:
+    """Finds out again and again what a running network has lost in the meantime.
+
+    It leaves out losses that the sender learns of, such as queries to a name server that is out of
+    reach, and a switch's own packets, which it sends before its ports forward. What a qdisc lost that
+    was removed in the meantime is unknown.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, NodeState] = {}
+
+    def since_last(self, network: Network) -> list[Drop]:
+        """Return the drops since the last call, or since the network began, most packets first.
+
+        [] if the network cannot be read, because a program has removed a node's namespace, or the
+        machine is gone.
+        """
+        nodes = network.topology.nodes
+        spaces = dict.fromkeys(network[node.name].namespace for node in nodes)
+        is_large = len(spaces) > MAX_SUMMARY_NODES
+        try:
+            states = _states(network, list(dict.fromkeys(("", *(() if is_large else spaces)))))
+        except WanlabError:
+            return []
+        new = [_since(self._before.get(state.name), state) for state in states]
+        self._before = {state.name: state for state in states}
+        switches = {node.name for node in nodes if isinstance(node, Switch)}
+        return [it for it in drops_of(new) if not it.is_reported and it.place not in switches]
+
+
+def _since(before: NodeState | None, now: NodeState) -> NodeState:
+    """Return the counters of a node without those of an earlier state."""
+    if before is None:
+        return now
+    ports = {port.index: port for port in before.ports}
+    qdiscs = {_key(qdisc): qdisc for qdisc in before.qdiscs}
+    return NodeState(
+        now.name,
+        [_port_since(ports.get(port.index), port) for port in now.ports],
+        [_qdisc_since(qdiscs.get(_key(qdisc)), qdisc) for qdisc in now.qdiscs],
+        {name: _more(before.protocols.get(name, 0), n) for name, n in now.protocols.items()},
+    )
+
+
+def _more(before: int, now: int) -> int:
+    """Return by how much a counter has grown; all of it if something new counts there now."""
+    return now - before if now >= before else now
+
+
+def _key(qdisc: QdiscCounters) -> tuple[str, str, str, str]:
+    return qdisc.device, qdisc.kind, qdisc.handle, qdisc.parent
+
+
+def _port_since(before: LinkCounters | None, now: LinkCounters) -> LinkCounters:
+    if before is None or before.name != now.name:
+        return now
+    return replace(
+        now,
+        rx_packets=_more(before.rx_packets, now.rx_packets),
+        tx_packets=_more(before.tx_packets, now.tx_packets),
+        rx_drops=_more(before.rx_drops, now.rx_drops),
+        tx_drops=_more(before.tx_drops, now.tx_drops),
+    )
+
+
+def _qdisc_since(before: QdiscCounters | None, now: QdiscCounters) -> QdiscCounters:
+    if before is None:
+        return now
+    return now._replace(
+        packets=_more(before.packets, now.packets), drops=_more(before.drops, now.drops)
+    )
 
 
 def summary_of(found: Sequence[Drop]) -> list[str]:
@@ -124,8 +183,8 @@ def cause_and_remedy(drop: Drop) -> str:
     return f"{drop.cause} (try: {drop.remedy})" if drop.remedy else drop.cause
 
 
-def _drops_in(network: Network, spaces: Sequence[str]) -> list[Drop]:
-    """Return the drops in these namespaces."""
+def _states(network: Network, spaces: Sequence[str]) -> list[NodeState]:
+    """Read the counters of these namespaces."""
     links = netlink.request(netlink_link.RTM_GETLINK, netlink_link.request_body()).hex()
     queues = netlink.request(netlink_qdisc.RTM_GETQDISC, netlink_qdisc.request_body()).hex()
     states = []
@@ -146,7 +205,7 @@ def _drops_in(network: Network, spaces: Sequence[str]) -> list[Drop]:
             qdiscs = netlink_qdisc.decode(qdiscs_of, {port.index: port.name for port in ports})
             counters = protocol_counters(*(text.decode() for text in texts))
             states.append(NodeState(space or "root", ports, qdiscs, counters))
-    return drops_of(states)
+    return states
 
 
 def drops_of(nodes: Iterable[NodeState]) -> list[Drop]:
