@@ -294,6 +294,9 @@ def test_a_network_that_was_stopped_says_where_it_lost_packets(server: Server) -
                 "tc qdisc replace dev h1-eth0 root handle 1: netem loss 100%; echo lo''st", "lost"
             )
             terminal.command("ping -c 3 -i 0.2 10.0.0.2", "100% packet loss")
+            terminal.type("sleep 1000\r")
+            client.until(lambda: ports(client)["h1-eth0"]["lost"] == "netem: its loss of 100 %")
+            assert ports(client)["h2-eth0"]["lost"] == ""
         client.stop()
         assert client.state["run"]["warnings"] == [
             "h1-eth0 (netem 1:) lost 3 packets (100 %): netem: its loss of 100 %"

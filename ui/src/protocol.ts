@@ -167,6 +167,8 @@ export interface LivePort {
   addresses: string[];
   is_up: boolean;
   tc: Record<string, unknown> | null;
+  /** Why its queues have lost packets; "" if they have lost none. */
+  lost: string;
 }
 
 /** A terminal. `status` is the exit status of its program; negative, the signal that ended it. */

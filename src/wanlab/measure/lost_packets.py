@@ -241,6 +241,12 @@ def _at_ports(node: NodeState) -> Iterator[Drop]:
                 yield _drop(node.name, port.name, "interface", packets, passed, cause)
 
 
+def causes_at(qdiscs: Sequence[QdiscCounters]) -> str:
+    """Return why the qdiscs of one port have lost packets, in words; "" if they have lost none."""
+    drops = sorted(_in_queues("", "", qdiscs), key=lambda drop: -drop.packets)
+    return "; ".join(dict.fromkeys(map(cause_and_remedy, drops)))
+
+
 def _in_queues(node: str, port: str, qdiscs: Sequence[QdiscCounters]) -> Iterator[Drop]:
     """Yield the drops of each qdisc, without those of the qdiscs below it, which it counts, too."""
     for qdisc in qdiscs:

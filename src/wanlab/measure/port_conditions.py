@@ -45,18 +45,18 @@ class PortConditions:
     """The limit of the queue of a tbf."""
 
 
-class ConditionsReader:
-    """Reads the conditions of ports; no time passes. Interfaces must not be replaced meanwhile."""
+class QdiscReader:
+    """Reads the qdiscs of ports; no time passes. Interfaces must not be replaced meanwhile."""
 
     def __init__(self, network: Network, ports: Sequence[str]) -> None:
         self._network = network
         self._devices = interface_numbers(network, ports)
 
-    def read(self) -> dict[str, PortConditions]:
-        """Return the conditions of each port."""
+    def read(self) -> dict[str, list[QdiscCounters]]:
+        """Return the qdiscs and classes of each port."""
         qdiscs = read_qdiscs(self._network, self._devices)
         names = [name for devices in self._devices.values() for name in devices.values()]
-        return {name: conditions_of(qdiscs.get(name, ())) for name in names}
+        return {name: qdiscs.get(name, []) for name in names}
 
 
 def read_qdiscs(

@@ -12,6 +12,7 @@ function port(link: string, end: "a" | "b", node: string, address = ""): LivePor
     addresses: address ? [address] : [],
     is_up: true,
     tc: null,
+    lost: "",
   };
 }
 

@@ -3,9 +3,8 @@ import { memo, useRef } from "react";
 import { useShallow } from "zustand/react/shallow";
 import type { DrawnLink } from "../protocol";
 import { useDocument } from "../stores/document";
-import { valueText } from "../charts/units";
 import { usePort, useTc } from "../stores/ports";
-import { limitBytes, useQueues } from "../stores/queues";
+import { limitBytes, lostText, queueText, useQueues } from "../stores/queues";
 import { useRunning } from "../stores/running";
 import { shownRate, useTraffic, type Traffic } from "../stores/traffic";
 import { useView } from "../stores/view";
@@ -86,9 +85,15 @@ function End({ link, end, node, line }: { link: DrawnLink; end: "a" | "b"; node:
   const texts = endTexts(port, drawn, isAlone);
   if (texts.length === 0 || line.length < 90) return null;
   const at = endSpot(line, end, place);
+  const lost = port?.lost ?? "";
   return (
     // Moved by a transformation, because a text whose x changes is laid out again.
-    <text className="line-text line-end" transform={`translate(${at.x},${at.y})`} textAnchor="middle">
+    <text
+      className={`line-text line-end${lost === "" ? "" : " has-lost"}`}
+      transform={`translate(${at.x},${at.y})`}
+      textAnchor="middle"
+    >
+      {lost !== "" && <title>{lostText(lost)}</title>}
       {texts.map((text, index) => (
         <tspan key={index} x={0} dy={index === 0 ? 0 : END_LINE_HEIGHT}>
           {text}
@@ -159,10 +164,9 @@ function Glass({ link, end, line, tc }: { link: DrawnLink; end: "a" | "b"; line:
   const { x, y } = endSpot(line, end, { distance: GLASS_AT, away: GLASS_AWAY, isFlipped: true });
   const level = queue.drops > 0 || part >= 0.9 ? "full" : part >= 0.6 ? "busy" : "used";
   const { width, height } = GLASS;
-  const limitText = limit === null ? "" : ` of ${valueText(limit, "B")}`;
   return (
     <g className={`glass glass-${level}`} transform={`translate(${x - width / 2},${y - height + 4})`}>
-      <title>{`Queue of ${port?.name ?? "this port"}: ${valueText(queue.bytes, "B")}${limitText}${queue.drops > 0 ? `, ${queue.drops} packets dropped within a second` : ""}`}</title>
+      <title>{queueText(port?.name ?? "this port", queue, limit, port?.lost ?? "")}</title>
       <rect className="glass-fill" y={height * (1 - part)} width={width} height={height * part} />
       <path className="glass-wall" d={`M0,0 V${height} H${width} V0`} />
       {limit !== null && <path className="glass-limit" d={`M-3,0 H${width + 3}`} />}

@@ -2,6 +2,7 @@
 import { create } from "zustand";
 import type { DrawnLink, WatchedSeries } from "../protocol";
 import { valueAt, type SetByTc } from "../editor/conditions";
+import { valueText } from "../charts/units";
 import type { Table, Tables } from "./samples";
 
 export interface QueueState {
@@ -29,6 +30,17 @@ export function queueAt({ queue, drops }: Pick<Tables, "queue" | "drops">, port:
   // The samples of drops count from the start of the network.
   const recent = valueBefore(drops, port, time_s) - valueBefore(drops, port, time_s - RECENT_S);
   return { bytes, drops: Math.max(0, recent) };
+}
+
+/** The queue of a port in words; `lost` says why the port has lost packets. */
+export function queueText(name: string, { bytes, drops }: QueueState, limit: number | null, lost: string): string {
+  const ofLimit = limit === null ? "" : ` of ${valueText(limit, "B")}`;
+  const dropped = drops > 0 ? `, ${drops} packets dropped within a second` : "";
+  return `Queue of ${name}: ${valueText(bytes, "B")}${ofLimit}${dropped}${lost === "" ? "" : `\n${lostText(lost)}`}`;
+}
+
+export function lostText(lost: string): string {
+  return `Packets were lost here: ${lost}`;
 }
 
 function valueBefore({ times_s, columns }: Table, port: string, time_s: number): number {

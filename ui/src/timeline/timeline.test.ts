@@ -129,6 +129,7 @@ it("links and ports have their state at an instant", async () => {
     addresses: [],
     is_up,
     tc: null,
+    lost: "",
   });
   const events = [
     event({ at_ns: 10, kind: "link", link: "l1", before: link("1ms"), after: link("2ms") }),

@@ -180,6 +180,8 @@ class LivePort(msgspec.Struct, frozen=True):
     is_up: bool = True
     tc: Options | None = None
     """The conditions of leaving packets, if `tc` has changed them and the drawing has others."""
+    lost: str = ""
+    """Why its queues have lost packets, and what to change; "" if they have lost none."""
 
 
 class PortsPush(Push, frozen=True, tag="ports"):

@@ -1,4 +1,4 @@
-"""The ports of the running network: their addresses, and what `tc` has set at them."""
+"""The ports of the running network: addresses, what `tc` has set at them, and why they lost packets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import msgspec
 from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.measure.interfaces import Interface, interfaces
-from wanlab.measure.port_conditions import ConditionsReader, PortConditions
+from wanlab.measure.lost_packets import causes_at
+from wanlab.measure.port_conditions import PortConditions, QdiscReader, conditions_of
+from wanlab.measure.qdisc import QdiscCounters
 from wanlab.units import format_fraction, format_rate, format_size, format_time
 
 from ..drawing.document import network_links
@@ -25,11 +27,13 @@ TC_WORDS = ("rate", "delay", "jitter", "loss", "duplicate", "corrupt", "queue")
 
 @dataclass(frozen=True)
 class PortReadings:
-    """The state of all ports at one instant: interfaces by node and name, conditions by port."""
+    """The state of all ports at one instant: interfaces by node and name, the rest by port."""
 
     now_ns: int
     interfaces: Mapping[tuple[str, str], Interface]
     conditions: Mapping[str, PortConditions]
+    losses: Mapping[str, str]
+    """Why packets have been lost; see `causes_at`."""
 
 
 class PortReader:
@@ -38,7 +42,7 @@ class PortReader:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._names = [str(port.name) for link in network.topology.links for port in link.ports]
-        self._reader: ConditionsReader | None = None
+        self._reader: QdiscReader | None = None
         self._read_real_s = 0.0
 
     def is_due(self, after_real_s: float) -> bool:
@@ -48,13 +52,18 @@ class PortReader:
     def read(self) -> PortReadings:
         """Read the state now."""
         self._read_real_s = time.monotonic()
-        conditions = self._read_conditions()
-        return PortReadings(self._network.now_ns, interfaces(self._network), conditions)
+        qdiscs = self._read_qdiscs()
+        return PortReadings(
+            self._network.now_ns,
+            interfaces(self._network),
+            {name: conditions_of(of_port) for name, of_port in qdiscs.items()},
+            {name: causes_at(of_port) for name, of_port in qdiscs.items()},
+        )
 
-    def _read_conditions(self) -> Mapping[str, PortConditions]:
+    def _read_qdiscs(self) -> Mapping[str, Sequence[QdiscCounters]]:
         try:
             if self._reader is None:
-                self._reader = ConditionsReader(self._network, self._names)
+                self._reader = QdiscReader(self._network, self._names)
             return self._reader.read()
         except WanlabError:  # an interface was deleted in a terminal
             self._reader = None
@@ -120,6 +129,7 @@ class LivePorts:
             addresses=interface.addresses if interface else (),
             is_up=interface is not None and interface.is_up,
             tc=None if is_drawn or conditions is None else options_of(conditions),
+            lost=readings.losses.get(port.name, ""),
         )
 
 
