@@ -92,8 +92,10 @@ PUBLIC_MODULES = {
     "measure.metrics",
     "measure.flent",
     "measure.lost_packets",
-    "measure.port_conditions",
+    "measure.qdisc_reader",
     "measure.queue_warnings",
+    "netlink.port_conditions",
+    "netlink.qdisc",
     # Faces start jobs and follow them; keys, pools and stores are not theirs.
     "jobs.batch",
     "jobs.job",
@@ -139,9 +141,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"operations", "topology"} | DATA,
     "machine": {"agent", "operations", "process_identity"} | DATA,
     "session": {"agent"} | DATA,
-    "network": {"session", "machine", "plan", "operations", "agent", "topology", "record"} | DATA,
+    # Decodes what the agent passes on from the kernel.
+    "netlink": {"errors"},
+    "network": {
+        "session",
+        "machine",
+        "plan",
+        "operations",
+        "agent",
+        "topology",
+        "record",
+        "netlink",
+    }
+    | DATA,
     # Besides networks, it inspects the machine that it runs in, with the agent's own tools.
-    "measure": LIVE | {"agent"},
+    "measure": LIVE | {"agent", "netlink"},
     "plot": {"record"} | DATA,
     # Imports nothing before a notebook displays an object.
     "formatters": {"record", "topology", "network"},

@@ -13,12 +13,13 @@ from wanlab import Network, shapes
 from wanlab.cli.top import Snapshot, View, flow_rows, port_rows, size, text
 from wanlab.cli.top_terminal import sorting_key
 from wanlab.errors import WanlabError
-from wanlab.measure import netlink_link, tcp_info
+from wanlab.measure import tcp_info
 from wanlab.measure.here import NodeCounters
-from wanlab.measure.qdisc import QdiscCounters
+from wanlab.netlink import link_dump
+from wanlab.netlink.qdisc import QdiscCounters
 
 COUNTERS = Path(__file__).parents[1] / "golden" / "counters"
-LINKS = netlink_link.decode((COUNTERS / "links.bin").read_bytes())
+LINKS = link_dump.decode((COUNTERS / "links.bin").read_bytes())
 PORT = next(link for link in LINKS if link.name == "s1-eth1")
 FLOW = max(
     tcp_info.decode((COUNTERS / "tcp_cubic.bin").read_bytes()),

@@ -2,8 +2,8 @@
 
 import struct
 
-from wanlab.measure import queue_state
 from wanlab.measure.columns import columns_of_structures
+from wanlab.netlink import queue_state
 
 # include/uapi/linux/pkt_sched.h of Linux 7.3, struct tc_dualpi2_xstats
 STATE = (1 << 30, 15_000, 700, 100, 200, 40, 30, 10, -5, 60_000, 90_000, 15_000_000)

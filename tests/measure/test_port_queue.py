@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wanlab.measure.port_queue import port_queue
-from wanlab.measure.qdisc import QdiscCounters
+from wanlab.netlink.qdisc import QdiscCounters
 
 
 def qdisc(kind: str, handle: str, parent: str, backlog: int, **more: Any) -> QdiscCounters:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import PeerError
-from wanlab.measure import netlink, tcp_info
+from wanlab.measure import tcp_info
+from wanlab.netlink import framing
 
 COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
 CAPTURES = ["bbr", "cubic", "vegas", "dctcp", "accecn"]
@@ -22,7 +23,7 @@ def decoded(name: str) -> list[tcp_info.TcpSocket]:
 
 def messages(name: str) -> list[bytes]:
     dump = (COUNTERS / f"tcp_{name}.bin").read_bytes()
-    return list(netlink.messages(dump, tcp_info.SOCK_DIAG_BY_FAMILY))
+    return list(framing.messages(dump, tcp_info.SOCK_DIAG_BY_FAMILY))
 
 
 def lines_of_ss(name: str) -> list[tuple[str, str]]:

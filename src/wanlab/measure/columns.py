@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wanlab.netlink.structure import Structure
 from wanlab.record import Table
-
-from .structure import Structure
 
 Rows = list[tuple[object, ...]]
 Array = NDArray[Any]

@@ -6,10 +6,11 @@ import socket
 import struct
 from collections.abc import Sequence
 
+from wanlab.netlink import framing
 from wanlab.network import Network
 from wanlab.record import Table
 
-from . import netlink, tcp_info
+from . import tcp_info
 from .columns import Rows, columns_of
 from .readings import Readings, Source
 
@@ -23,7 +24,7 @@ _BODY = struct.pack(
     tcp_info.ESTABLISHED_AND_ENDING,
     0,
 )
-REQUEST = netlink.request(tcp_info.TCPDIAG_GETSOCK, _BODY)
+REQUEST = framing.request(tcp_info.TCPDIAG_GETSOCK, _BODY)
 
 
 class Flows(Readings):
@@ -49,7 +50,7 @@ class Flows(Readings):
         algorithms: dict[str, Rows] = {}
         names: dict[str, Sequence[str]] = {}
         for time_ns, index, part in self.readings:
-            for _, message in netlink.dumps(part):
+            for _, message in framing.dumps(part):
                 end = tcp_info.ends(message)
                 if not end.info:
                     continue

@@ -24,12 +24,13 @@ from wanlab.agent import system
 from wanlab.agent.links import NETLINK_ROUTE, NETLINK_SOCK_DIAG, Netlink
 from wanlab.agent.root import ABOUT_FILE, NETNS_FOLDER
 from wanlab.errors import PeerError, RequirementError, WanlabError, did_you_mean
+from wanlab.netlink import framing, link_dump, qdisc_dump
+from wanlab.netlink.link_dump import LinkCounters
+from wanlab.netlink.qdisc import QdiscCounters
 
-from . import netlink, netlink_link, netlink_qdisc, tcp_info
+from . import tcp_info
 from .lost_packets import FILES, Drop, NodeState, drops_of, protocol_counters
-from .netlink_link import LinkCounters
 from .port_queue import PortQueue, port_queue
-from .qdisc import QdiscCounters
 from .tcp_info import TcpSocket
 
 ROOT = "root"
@@ -109,9 +110,9 @@ class LocalView:
         """Read one node."""
         for attempt in range(ATTEMPTS):
             try:
-                ports = netlink_link.decode(self._links(node))
+                ports = link_dump.decode(self._links(node))
                 names = {port.index: port.name for port in ports}
-                qdiscs = netlink_qdisc.decode(self._qdiscs(node), names)
+                qdiscs = qdisc_dump.decode(self._qdiscs(node), names)
                 return NodeCounters(node, ports, qdiscs, self._all_flows(node))
             except PeerError:
                 if attempt == ATTEMPTS - 1:
@@ -161,12 +162,12 @@ class LocalView:
     # -- netlink requests -------------------------------------------------------------------------
 
     def _links(self, node: str) -> bytes:
-        body = netlink_link.request_body()
-        return self._dump(node, NETLINK_ROUTE, netlink_link.RTM_GETLINK, body)
+        body = link_dump.request_body()
+        return self._dump(node, NETLINK_ROUTE, link_dump.RTM_GETLINK, body)
 
     def _qdiscs(self, node: str) -> bytes:
-        body = netlink_qdisc.request_body()
-        return self._dump(node, NETLINK_ROUTE, netlink_qdisc.RTM_GETQDISC, body)
+        body = qdisc_dump.request_body()
+        return self._dump(node, NETLINK_ROUTE, qdisc_dump.RTM_GETQDISC, body)
 
     def _all_flows(self, node: str) -> list[TcpSocket]:
         flows = tcp_info.decode(self._flows(node, socket.AF_INET))
@@ -185,7 +186,7 @@ class LocalView:
         return self._dump(node, NETLINK_SOCK_DIAG, tcp_info.SOCK_DIAG_BY_FAMILY, body)
 
     def _dump(self, node: str, protocol: int, kind: int, body: bytes) -> bytes:
-        return self._socket(node, protocol).dump(netlink.request(kind, body))
+        return self._socket(node, protocol).dump(framing.request(kind, body))
 
     def _socket(self, node: str, protocol: int) -> Netlink:
         """Return the socket of a node and protocol; they stay open to save system calls."""

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from wanlab.netlink import framing
+from wanlab.netlink.link_dump import RTM_GETLINK, RTM_NEWLINK, request_body
 from wanlab.network import Network
-
-from . import netlink
-from .netlink_link import RTM_GETLINK, RTM_NEWLINK, request_body
 
 RTM_NEWADDR, RTM_GETADDR = 20, 22
 _IFADDRMSG = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, index
@@ -24,8 +23,8 @@ _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _IFLA_ADDRESS, _IFLA_IFNAME = 1, 3
 _IFF_UP, _IFF_RUNNING = 1, 0x40
 _SCOPE_LINK = 253
-LINKS = netlink.request(RTM_GETLINK, request_body()).hex()
-ADDRESSES = netlink.request(RTM_GETADDR, _IFADDRMSG.pack(0, 0, 0, 0, 0)).hex()
+LINKS = framing.request(RTM_GETLINK, request_body()).hex()
+ADDRESSES = framing.request(RTM_GETADDR, _IFADDRMSG.pack(0, 0, 0, 0, 0)).hex()
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Address(NamedTuple):
 def address_in(message: bytes) -> Address:
     """Parse one message of the answer to `ADDRESSES`."""
     family, prefix, _, scope, index = _IFADDRMSG.unpack_from(message)
-    fields = netlink.attributes(message[_IFADDRMSG.size :])
+    fields = framing.attributes(message[_IFADDRMSG.size :])
     raw = fields.get(_IFA_LOCAL) or fields.get(_IFA_ADDRESS, b"")
     return Address(family, prefix, scope, index, raw)
 
@@ -79,17 +78,17 @@ def interfaces(network: Network) -> dict[tuple[str, str], Interface]:
 
 def _interfaces(links: bytes, addresses: bytes) -> Iterator[Interface]:
     texts: dict[int, list[str]] = {}
-    for message in netlink.messages(addresses, RTM_NEWADDR):
+    for message in framing.messages(addresses, RTM_NEWADDR):
         address = address_in(message)
         if address.raw and address.scope != _SCOPE_LINK:
             texts.setdefault(address.interface, []).append(
                 f"{ip_address(address.raw)}/{address.prefix}"
             )
-    for message in netlink.messages(links, RTM_NEWLINK):
+    for message in framing.messages(links, RTM_NEWLINK):
         _, _, index, flags, _ = _IFINFOMSG.unpack_from(message)
-        fields = netlink.attributes(message[_IFINFOMSG.size :])
+        fields = framing.attributes(message[_IFINFOMSG.size :])
         yield Interface(
-            netlink.text(fields[_IFLA_IFNAME]),
+            framing.text(fields[_IFLA_IFNAME]),
             fields.get(_IFLA_ADDRESS, b"").hex(":"),
             bool(flags & _IFF_UP and flags & _IFF_RUNNING),
             tuple(texts.get(index, ())),

@@ -11,20 +11,18 @@ each packet with the place in the kernel that dropped it.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 from wanlab.errors import WanlabError
+from wanlab.netlink import framing, link_dump, qdisc_dump
+from wanlab.netlink.link_dump import LinkCounters
+from wanlab.netlink.port_conditions import QUEUE_LIMITS, conditions_of, limit_of, netem_limit
+from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.network import Network, kernel_limits
 from wanlab.topology import Switch
 from wanlab.units import format_rate, format_time
-
-from . import netlink, netlink_link, netlink_qdisc
-from .netlink_link import LinkCounters
-from .port_conditions import conditions_of, netem_limit
-from .qdisc import QdiscCounters
 
 FRAME_BITS = 8 * 1514
 MAX_SUMMARY_LINES = 3
@@ -185,8 +183,8 @@ def cause_and_remedy(drop: Drop) -> str:
 
 def _states(network: Network, spaces: Sequence[str]) -> list[NodeState]:
     """Read the counters of these namespaces."""
-    links = netlink.request(netlink_link.RTM_GETLINK, netlink_link.request_body()).hex()
-    queues = netlink.request(netlink_qdisc.RTM_GETQDISC, netlink_qdisc.request_body()).hex()
+    links = framing.request(link_dump.RTM_GETLINK, link_dump.request_body()).hex()
+    queues = framing.request(qdisc_dump.RTM_GETQDISC, qdisc_dump.request_body()).hex()
     states = []
     for start in range(0, len(spaces), SPACES_PER_READING):
         read = spaces[start : start + SPACES_PER_READING]
@@ -201,8 +199,8 @@ def _states(network: Network, spaces: Sequence[str]) -> list[NodeState]:
         ]
         parts = iter(network.read(sources))
         for space, ports_of, qdiscs_of, *texts in zip(read, *[parts] * 5, strict=False):
-            ports = netlink_link.decode(ports_of)
-            qdiscs = netlink_qdisc.decode(qdiscs_of, {port.index: port.name for port in ports})
+            ports = link_dump.decode(ports_of)
+            qdiscs = qdisc_dump.decode(qdiscs_of, {port.index: port.name for port in ports})
             counters = protocol_counters(*(text.decode() for text in texts))
             states.append(NodeState(space or "root", ports, qdiscs, counters))
     return states
@@ -275,25 +273,6 @@ def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) ->
     return f"{qdisc.kind} dropped them", ""
 
 
-def limit_of(qdisc: QdiscCounters) -> str:
-    """Return the limit of a queue, such as " of 3 packets"; "" if its options do not have it."""
-    if qdisc.kind == "tbf":
-        return f" of {conditions_of([qdisc]).limit_bytes} bytes"
-    offset, unit = QUEUE_LIMITS[qdisc.kind]
-    if len(qdisc.options) < offset + U32.size:
-        return ""
-    return f" of {U32.unpack_from(qdisc.options, offset)[0]} {unit}"
-
-
-U32 = struct.Struct("=I")
-QUEUE_LIMITS = {
-    "pfifo": (0, "packets"),
-    "bfifo": (0, "bytes"),
-    "pfifo_head_drop": (0, "packets"),
-    "sfq": (8, "packets"),
-}
-"""Where queues have their limit in the first structure of their options, and its unit: tc_fifo_qopt and
-tc_sfq_qopt of include/uapi/linux/pkt_sched.h."""
 AQMS = (
     "codel",
     "fq_codel",

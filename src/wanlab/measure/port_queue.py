@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.record import Table
 from wanlab.record.qdisc_tree import DELAY_LINE, queue_weights
-
-from .qdisc import QdiscCounters
 
 
 @dataclass(frozen=True)

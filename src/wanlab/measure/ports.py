@@ -9,20 +9,20 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wanlab.netlink import framing
+from wanlab.netlink.structure import Structure
 from wanlab.network import Network
 from wanlab.record import Table
 
-from . import netlink
 from .columns import Structures
 from .readings import Reading, Readings, Source, interface_numbers
-from .structure import Structure
 
 RTM_GETSTATS = 94
 _STATS_LINK_64 = 1  # IFLA_STATS_LINK_64
 _HEADER = struct.Struct("=BBHiI")  # struct if_stats_msg
 
 _BODY = _HEADER.pack(0, 0, 0, 0, 1 << (_STATS_LINK_64 - 1))
-REQUEST = netlink.request(RTM_GETSTATS, _BODY)
+REQUEST = framing.request(RTM_GETSTATS, _BODY)
 
 STATS = Structure.of(
     "an interface's counters",
@@ -82,9 +82,9 @@ class Ports(Readings):
         counters = Structures(STATS)
         devices = list(self._devices.values())
         for time_ns, index, part in self.readings:
-            for _, message in netlink.dumps(part):
+            for _, message in framing.dumps(part):
                 number = _HEADER.unpack_from(message)[3]
-                fields = netlink.attributes(message[_HEADER.size :])
+                fields = framing.attributes(message[_HEADER.size :])
                 if number in devices[index] and _STATS_LINK_64 in fields:
                     counters.add((time_ns, devices[index][number]), fields[_STATS_LINK_64])
         return {"port": counters.table(("time_ns", "device"))} if counters.rows else {}

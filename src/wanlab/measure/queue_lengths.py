@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wanlab.errors import WanlabError
+from wanlab.netlink import framing, qdisc_dump
+from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.network import Network
 
-from . import netlink, netlink_qdisc
 from .port_queue import port_queue
-from .qdisc import QdiscCounters
 from .readings import interface_numbers
 
 
@@ -38,10 +38,10 @@ class QueueReader:
             return {}
         qdiscs: dict[str, list[QdiscCounters]] = {}
         for part, devices in zip(parts, self._devices.values(), strict=True):
-            for _, message in netlink.dumps(part):
-                name = devices.get(netlink_qdisc.interface_of(message))
+            for _, message in framing.dumps(part):
+                name = devices.get(qdisc_dump.interface_of(message))
                 if name is not None:
-                    qdiscs.setdefault(name, []).append(netlink_qdisc.read_qdisc(message, name))
+                    qdiscs.setdefault(name, []).append(qdisc_dump.read_qdisc(message, name))
         return {
             name: QueueReading(port_queue(counters).backlog_bytes, sum(q.drops for q in counters))
             for name, counters in qdiscs.items()

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wanlab.netlink import framing, link_dump
+from wanlab.netlink.port_conditions import conditions_of, limit_of, read_qdiscs
+from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.network import Network
 from wanlab.topology import Host
 from wanlab.topology.model import is_in_root
 from wanlab.units import format_rate
-
-from . import netlink, netlink_link
-from .lost_packets import limit_of
-from .port_conditions import conditions_of, read_qdiscs
-from .qdisc import QdiscCounters
 
 COUNT_PACKETS = ("pfifo", "pfifo_head_drop")
 
 
 def queue_warnings(network: Network) -> list[str]:
     """Return a warning for each such queue of a running network. Reading takes no time of it."""
-    links = netlink.request(netlink_link.RTM_GETLINK, netlink_link.request_body()).hex()
+    links = framing.request(link_dump.RTM_GETLINK, link_dump.request_body()).hex()
     topology = network.topology
     speeds_bps = {
         port.name: network.line_rate_bps if port.speed_bps is None else port.speed_bps
@@ -34,9 +32,9 @@ def queue_warnings(network: Network) -> list[str]:
     devices: dict[str, dict[int, str]] = {}
     for space in dict.fromkeys(["", *(network[node.name].namespace for node in topology.nodes)]):
         (part,) = network.read([["route", space, links]])
-        names = {link.index: link.name for link in netlink_link.decode(part)}
+        names = {link.index: link.name for link in link_dump.decode(part)}
         devices[space] = {index: name for index, name in names.items() if name in speeds_bps}
-    qdiscs = read_qdiscs(network, devices)
+    qdiscs = read_qdiscs(network.read, devices)
     found: list[str] = []
     for space, names in devices.items():
         for port in names.values():

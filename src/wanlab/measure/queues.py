@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wanlab.netlink import framing, qdisc_dump, queue_state
+from wanlab.netlink.qdisc import CLASS_ROW, ROW, QdiscCounters
+from wanlab.netlink.structure import Structure
 from wanlab.network import Network
 from wanlab.record import Table
 
-from . import netlink, netlink_qdisc, queue_state
 from .columns import Rows, Structures, columns_of
-from .qdisc import CLASS_ROW, ROW, QdiscCounters
 from .readings import Readings, Source, interface_numbers
-from .structure import Structure
 
 STATE_KEYS = ("time_ns", "device", "handle")
 """The columns that identify a row of the tables of single kinds."""
@@ -44,15 +44,15 @@ class Queues(Readings):
         tables = _Tables()
         devices = list(self._devices.values())
         for time_ns, index, part in self.readings:
-            for kind, message in netlink.dumps(part):
-                device = devices[index].get(netlink_qdisc.interface_of(message))
+            for kind, message in framing.dumps(part):
+                device = devices[index].get(qdisc_dump.interface_of(message))
                 if device is None:
                     continue
-                if kind == netlink_qdisc.RTM_NEWTCLASS:
-                    if counters := netlink_qdisc.read_class(message, device):
+                if kind == qdisc_dump.RTM_NEWTCLASS:
+                    if counters := qdisc_dump.read_class(message, device):
                         tables.add_class(time_ns, counters)
                 else:
-                    tables.add_qdisc(time_ns, netlink_qdisc.read_qdisc(message, device))
+                    tables.add_qdisc(time_ns, qdisc_dump.read_qdisc(message, device))
         return dict(tables.made())
 
 
@@ -71,7 +71,7 @@ class _Tables:
         if queue.kind == "cake" and queue.xstats:
             self._add_cake(row, queue.xstats)
         elif queue.kind == "htb":
-            init = netlink.attributes(queue.options).get(queue_state.HTB_INIT)
+            init = framing.attributes(queue.options).get(queue_state.HTB_INIT)
             if init is not None:
                 self._add_state("qdisc_htb", queue_state.HTB, row, init)
         elif queue.kind in queue_state.QDISCS and queue.xstats:
@@ -100,7 +100,7 @@ class _Tables:
         self._states[name].add(row, part)
 
     def _add_cake(self, row: tuple[object, ...], xstats: bytes) -> None:
-        attributes = netlink.attributes(xstats)
+        attributes = framing.attributes(xstats)
         self._cakes.append((*row, *queue_state.cake_row(attributes, queue_state.CAKE)))
         for number, tin in enumerate(queue_state.cake_tins(attributes)):
             self._tins.append((*row, number, *queue_state.cake_row(tin, queue_state.CAKE_TIN)))

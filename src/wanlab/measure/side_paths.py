@@ -14,9 +14,9 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterator
 
+from wanlab.netlink import framing, link_dump
 from wanlab.network import Network
 
-from . import netlink, netlink_link
 from .interfaces import LINKS
 
 ROOT = ""
@@ -42,7 +42,7 @@ def side_paths(network: Network) -> list[str]:
     found = []
     for index, namespace in enumerate(namespaces):
         where = f" in {namespace}" if namespace else ""
-        for link in netlink_link.decode(parts[2 * index]):
+        for link in link_dump.decode(parts[2 * index]):
             if not (link.is_loopback or link.kind in HARMLESS or link.name in ports[namespace]):
                 found.append(f"the interface {link.name}{where} does not belong to the network")
         if any(kind in _MIRRORS for kind in mirred_kinds(parts[2 * index + 1])):
@@ -52,10 +52,10 @@ def side_paths(network: Network) -> list[str]:
 
 def mirred_kinds(dump: bytes) -> Iterator[int]:
     """Yield what each action mirred does, from the answer to `ACTIONS`."""
-    for _, message in netlink.dumps(dump):
-        table = netlink.attributes(message[_TCAMSG.size :]).get(_ACTION_TABLE, b"")
-        for action in netlink.attributes(table).values():
-            options = netlink.attributes(netlink.attributes(action).get(_OPTIONS, b""))
+    for _, message in framing.dumps(dump):
+        table = framing.attributes(message[_TCAMSG.size :]).get(_ACTION_TABLE, b"")
+        for action in framing.attributes(table).values():
+            options = framing.attributes(framing.attributes(action).get(_OPTIONS, b""))
             yield _MIRRED.unpack_from(options[_MIRRED_PARAMETERS])[5]
 
 
@@ -64,7 +64,7 @@ def _attribute(kind: int, value: bytes) -> bytes:
     return _ATTRIBUTE.pack(length, kind) + value + bytes(-length % 4)
 
 
-ACTIONS = netlink.request(
+ACTIONS = framing.request(
     RTM_GETACTION,
     _TCAMSG.pack(0) + _attribute(_ACTION_TABLE, _attribute(1, _attribute(_KIND, b"mirred\0"))),
 ).hex()

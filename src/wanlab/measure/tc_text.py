@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from wanlab.errors import WanlabError
-
-from .qdisc import QdiscCounters
+from wanlab.netlink.qdisc import QdiscCounters
 
 MARK_NAMES = ("marked", "ecn_mark", "ce_mark")
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wanlab.errors import PeerError
-from wanlab.measure import netlink
+from wanlab.netlink import framing
 
 SOCK_DIAG_BY_FAMILY, TCPDIAG_GETSOCK = 20, 18
 ALL_EXTENSIONS = 0xFF
@@ -138,20 +138,20 @@ class TcpEnds(NamedTuple):
 
 def decode(dump: bytes) -> list[TcpSocket]:
     """Parse one whole dump of sockets."""
-    return [_socket(message) for message in netlink.messages(dump, SOCK_DIAG_BY_FAMILY)]
+    return [_socket(message) for message in framing.messages(dump, SOCK_DIAG_BY_FAMILY)]
 
 
 def ends(message: bytes) -> TcpEnds:
     """Parse only the fields that identify the connection; the rest stays as raw attributes."""
     family, *_, ports, source, target, _, cookie, _, _, _, _, _ = _unpacked(message)
-    fields = netlink.attributes(message[_MESSAGE.size :])
+    fields = framing.attributes(message[_MESSAGE.size :])
     return TcpEnds(
         address_text(family, source),
         ports[0],
         address_text(family, target),
         ports[1],
         cookie,
-        netlink.text(fields.get(_CONG, b"")),
+        framing.text(fields.get(_CONG, b"")),
         fields.get(_INFO, b""),
         fields,
     )
@@ -245,7 +245,7 @@ def _unpacked(message: bytes) -> tuple[Any, ...]:
 def _socket(message: bytes) -> TcpSocket:
     (family, state, _, _, ports, source, target, _, cookie, *_, inode) = _unpacked(message)
     local_port, remote_port = ports
-    fields = netlink.attributes(message[_MESSAGE.size :])
+    fields = framing.attributes(message[_MESSAGE.size :])
     return TcpSocket(
         state=_name(STATES, state),
         local_address=address_text(family, source),
@@ -254,7 +254,7 @@ def _socket(message: bytes) -> TcpSocket:
         remote_port=remote_port,
         inode=inode,
         cookie=cookie,
-        congestion=netlink.text(fields.get(_CONG, b"")),
+        congestion=framing.text(fields.get(_CONG, b"")),
         info=decode_info(fields[_INFO]) if _INFO in fields else {},
         memory=_memory(fields[_MEMINFO]) if _MEMINFO in fields else {},
         algorithm=algorithm(fields),

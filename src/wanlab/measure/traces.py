@@ -20,10 +20,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from wanlab.errors import WanlabError
+from wanlab.netlink import framing
 from wanlab.network import Network
 from wanlab.record import Table
 
-from . import netlink
 from .columns import Array, Columns
 from .interfaces import ADDRESSES, address_in
 from .readings import Beginning, Reading, Source, Stream
@@ -130,7 +130,7 @@ class OfNodes(EventSampler):
         names = [self._network[node].namespace for node in self._nodes]
         parts = self._network.read([["route", name, ADDRESSES] for name in names])
         for node, part in zip(self._nodes, parts, strict=True):
-            for _, message in netlink.dumps(part):
+            for _, message in framing.dumps(part):
                 address = address_in(message)
                 text = address_text(address.family, address.raw)
                 if not text.startswith("127.") and text != "::1":

@@ -12,8 +12,9 @@ from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.measure.interfaces import Interface, interfaces
 from wanlab.measure.lost_packets import causes_at
-from wanlab.measure.port_conditions import PortConditions, QdiscReader, conditions_of
-from wanlab.measure.qdisc import QdiscCounters
+from wanlab.measure.qdisc_reader import QdiscReader
+from wanlab.netlink.port_conditions import PortConditions, conditions_of
+from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.units import format_fraction, format_rate, format_size, format_time
 
 from ..drawing.document import network_links
@@ -53,10 +54,11 @@ class PortReader:
         """Read the state now."""
         self._read_real_s = time.monotonic()
         qdiscs = self._read_qdiscs()
+        conditions = {name: conditions_of(of_port) for name, of_port in qdiscs.items()}
         return PortReadings(
             self._network.now_ns,
             interfaces(self._network),
-            {name: conditions_of(of_port) for name, of_port in qdiscs.items()},
+            conditions,
             {name: causes_at(of_port) for name, of_port in qdiscs.items()},
         )
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import WanlabError
-from wanlab.measure import netlink_qdisc, queue_state, tc_text
+from wanlab.measure import tc_text
 from wanlab.measure.columns import columns_of_structures
+from wanlab.netlink import qdisc_dump, queue_state
 
 COUNTERS = Path(__file__).parent.parent / "golden" / "counters"
 
@@ -64,7 +65,7 @@ def test_a_row_has_the_names_of_the_table() -> None:
 )
 def test_netlink_and_tc_have_the_same_counters(text: str, binary: str, names: str) -> None:
     by_tc = tc_text.parse(captured(text))
-    by_netlink = netlink_qdisc.decode(captured(binary), interfaces(names))
+    by_netlink = qdisc_dump.decode(captured(binary), interfaces(names))
     assert [row.row() for row in by_netlink] == [row.counters.row() for row in by_tc]
 
 
@@ -91,7 +92,7 @@ TC_NAMES = {
 
 def test_netlink_and_tc_have_the_same_details() -> None:
     by_tc = tc_text.parse(captured("queues.json"))
-    by_netlink = netlink_qdisc.decode(captured("queues.bin"), {})
+    by_netlink = qdisc_dump.decode(captured("queues.bin"), {})
     compared = set()
     for mine, its in zip(by_netlink, by_tc, strict=True):
         if mine.kind not in TC_NAMES:
@@ -111,7 +112,7 @@ def test_marks_are_read_under_every_name() -> None:
 
 
 def test_an_interface_without_a_name_is_shown_by_its_number() -> None:
-    rows = netlink_qdisc.decode(captured("qdisc_all.bin"), {})
+    rows = qdisc_dump.decode(captured("qdisc_all.bin"), {})
     assert rows[0].device == "if1"
 
 
@@ -140,10 +141,10 @@ def test_a_dump_truncated_anywhere_is_refused() -> None:
     dump = captured("qdisc_all.bin")
     for end in range(len(dump)):
         with pytest.raises(WanlabError):
-            netlink_qdisc.decode(dump[:end], {})
+            qdisc_dump.decode(dump[:end], {})
 
 
 def test_a_message_of_a_qdisc_that_is_damaged_is_refused() -> None:
     dump = captured("qdisc_all.bin").replace(b"noqueue\0", b"\xff\xff\xff\xff\xff\xff\xff\xff")
     with pytest.raises(WanlabError, match="the kernel sent a name that is not ASCII text"):
-        netlink_qdisc.decode(dump, {})
+        qdisc_dump.decode(dump, {})

@@ -3,7 +3,7 @@ import struct
 import pytest
 
 from wanlab.errors import PeerError
-from wanlab.measure import netlink
+from wanlab.netlink import framing
 
 KIND = 20
 
@@ -18,11 +18,11 @@ DONE = message(3, struct.pack("=i", 0))
 
 def test_messages_come_in_order_without_their_padding() -> None:
     dump = message(KIND, b"a") + message(KIND, b"bcd") + DONE
-    assert list(netlink.messages(dump, KIND)) == [b"a", b"bcd"]
+    assert list(framing.messages(dump, KIND)) == [b"a", b"bcd"]
 
 
 def test_messages_after_done_are_not_part_of_the_dump() -> None:
-    assert list(netlink.messages(DONE + message(KIND, b"late"), KIND)) == []
+    assert list(framing.messages(DONE + message(KIND, b"late"), KIND)) == []
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def test_messages_after_done_are_not_part_of_the_dump() -> None:
 )
 def test_the_error_of_a_failed_dump_is_reported(dump: bytes, said: str) -> None:
     with pytest.raises(PeerError, match=said):
-        list(netlink.messages(dump, KIND))
+        list(framing.messages(dump, KIND))
 
 
 def test_attributes_are_found_by_kind_without_the_flag_of_nesting() -> None:
     data = struct.pack("=HH", 7, 1) + b"tbf\0" + struct.pack("=HHI", 8, 0x8002, 7)
-    assert netlink.attributes(data) == {1: b"tbf", 2: b"\x07\0\0\0"}
+    assert framing.attributes(data) == {1: b"tbf", 2: b"\x07\0\0\0"}
 
 
 @pytest.mark.parametrize("length", [0, 3, 9])
 def test_an_attribute_that_does_not_fit_is_refused(length: int) -> None:
     with pytest.raises(PeerError, match=f"an attribute of {length} bytes"):
-        netlink.attributes(struct.pack("=HHI", length, 1, 0))
+        framing.attributes(struct.pack("=HHI", length, 1, 0))

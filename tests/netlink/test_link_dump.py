@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import PeerError
-from wanlab.measure.netlink_link import decode
+from wanlab.netlink.link_dump import decode
 
 COUNTERS = Path(__file__).parents[1] / "golden" / "counters"
 DUMP = (COUNTERS / "links.bin").read_bytes()

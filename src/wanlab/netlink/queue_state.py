@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from . import netlink
-from .structure import Structure
+from wanlab.netlink import framing
+from wanlab.netlink.structure import Structure
 
 CODEL = """
     u32 largest_packet_bytes  u32 count  u32 last_count  u32 delay_us  s32 drop_next_us
@@ -104,7 +104,7 @@ SETTINGS = {
 
 def class_settings(kind: str, options: bytes) -> tuple[int, ...]:
     """Return the settings of a class, in the order of SETTINGS."""
-    fields = netlink.attributes(options)
+    fields = framing.attributes(options)
     if kind == "htb":
         rate, ceil, level = _HTB_OPT.unpack_from(fields[_HTB_PARMS])
         rate = _number(fields, _HTB_RATE64, _U64, rate)
@@ -174,7 +174,7 @@ def marks(kind: str, xstats: bytes) -> int:
     if not xstats:
         return 0
     if kind == "cake":
-        tins = cake_tins(netlink.attributes(xstats))
+        tins = cake_tins(framing.attributes(xstats))
         return sum(int.from_bytes(tin.get(_CAKE_TIN_MARKS, b""), "little") for tin in tins)
     if kind not in _MARKS:
         return 0
@@ -198,5 +198,5 @@ def cake_row(attributes: Mapping[int, bytes], known: Mapping[int, tuple[str, int
 
 def cake_tins(attributes: Mapping[int, bytes]) -> list[dict[int, bytes]]:
     """Return the attributes of each tin, in order."""
-    tins = netlink.attributes(attributes.get(CAKE_TINS, b""))
-    return [netlink.attributes(tin) for _, tin in sorted(tins.items())]
+    tins = framing.attributes(attributes.get(CAKE_TINS, b""))
+    return [framing.attributes(tin) for _, tin in sorted(tins.items())]

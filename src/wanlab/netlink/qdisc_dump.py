@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from wanlab.errors import PeerError
-
-from . import netlink, queue_state
-from .qdisc import QdiscCounters
+from wanlab.netlink import framing, queue_state
+from wanlab.netlink.qdisc import QdiscCounters
 
 RTM_NEWQDISC, RTM_GETQDISC, RTM_NEWTCLASS = 36, 38, 40
 
@@ -38,7 +37,7 @@ def decode(dump: bytes, devices: Mapping[int, str]) -> list[QdiscCounters]:
     """Parse one whole dump; `devices` names the interfaces by index."""
     return [
         read_qdisc(message, devices.get(interface, f"if{interface}"))
-        for message in netlink.messages(dump, RTM_NEWQDISC)
+        for message in framing.messages(dump, RTM_NEWQDISC)
         for interface in [interface_of(message)]
     ]
 
@@ -62,17 +61,17 @@ def read_class(message: bytes, device: str) -> QdiscCounters | None:
 
     Returns None for classes that count nothing, such as the one that stands for tbf's child.
     """
-    fields = netlink.attributes(message[_TCMSG.size :])
-    counts = _STATS_QUEUE in netlink.attributes(fields.get(_TCA_STATS2, b""))
+    fields = framing.attributes(message[_TCMSG.size :])
+    counts = _STATS_QUEUE in framing.attributes(fields.get(_TCA_STATS2, b""))
     return _counters(message, device) if counts else None
 
 
 def _counters(message: bytes, device: str) -> QdiscCounters:
     _, _, handle, parent, _ = _TCMSG.unpack_from(message)
-    fields = netlink.attributes(message[_TCMSG.size :])
+    fields = framing.attributes(message[_TCMSG.size :])
     try:
-        kind = netlink.text(fields[_TCA_KIND])
-        statistics = netlink.attributes(fields[_TCA_STATS2])
+        kind = framing.text(fields[_TCA_KIND])
+        statistics = framing.attributes(fields[_TCA_STATS2])
         # A flow of SFQ or FQ_CoDel, which is shown as a class, does not count the packets it has sent.
         total_bytes, packets = _BASIC.unpack_from(statistics.get(_STATS_BASIC, _NOTHING))
         queue = _QUEUE.unpack_from(statistics[_STATS_QUEUE])

@@ -8,14 +8,11 @@ and the innermost qdisc that is neither netem nor tbf as its queue.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wanlab.network import Network
-
-from . import netlink, netlink_qdisc, queue_state
-from .qdisc import QdiscCounters
-from .readings import interface_numbers
+from wanlab.netlink import framing, qdisc_dump, queue_state
+from wanlab.netlink.qdisc import QdiscCounters
 
 _TBF_PARMS, _TBF_RATE64 = 1, 4
 _TBF = struct.Struct("=8xI12xI")  # of tc_tbf_qopt: the rate of its first tc_ratespec, and the limit
@@ -45,43 +42,33 @@ class PortConditions:
     """The limit of the queue of a tbf."""
 
 
-class QdiscReader:
-    """Reads the qdiscs of ports; no time passes. Interfaces must not be replaced meanwhile."""
-
-    def __init__(self, network: Network, ports: Sequence[str]) -> None:
-        self._network = network
-        self._devices = interface_numbers(network, ports)
-
-    def read(self) -> dict[str, list[QdiscCounters]]:
-        """Return the qdiscs and classes of each port."""
-        qdiscs = read_qdiscs(self._network, self._devices)
-        names = [name for devices in self._devices.values() for name in devices.values()]
-        return {name: qdiscs.get(name, []) for name in names}
-
-
 def read_qdiscs(
-    network: Network, devices: Mapping[str, Mapping[int, str]]
+    read: Callable[[Sequence[Sequence[object]]], list[bytes]],
+    devices: Mapping[str, Mapping[int, str]],
 ) -> dict[str, list[QdiscCounters]]:
-    """Return the qdiscs and classes of interfaces, by name; `devices` has their names by namespace."""
+    """Return the qdiscs and classes of interfaces, by name; `devices` has their names by namespace.
+
+    `read` is that of a network; see `agent/counters.py`.
+    """
     sources = [
         ["queues", space, list(names), list(queue_state.CLASSFUL)]
         for space, names in devices.items()
     ]
     qdiscs: dict[str, list[QdiscCounters]] = {}
-    for names, part in zip(devices.values(), network.read(sources), strict=True):
+    for names, part in zip(devices.values(), read(sources), strict=True):
         for name, counters in _counters(part, names):
             qdiscs.setdefault(name, []).append(counters)
     return qdiscs
 
 
 def _counters(part: bytes, devices: Mapping[int, str]) -> Iterable[tuple[str, QdiscCounters]]:
-    for kind, message in netlink.dumps(part):
-        device = devices.get(netlink_qdisc.interface_of(message))
+    for kind, message in framing.dumps(part):
+        device = devices.get(qdisc_dump.interface_of(message))
         if device is None:
             continue
-        if kind != netlink_qdisc.RTM_NEWTCLASS:
-            yield device, netlink_qdisc.read_qdisc(message, device)
-        elif counters := netlink_qdisc.read_class(message, device):
+        if kind != qdisc_dump.RTM_NEWTCLASS:
+            yield device, qdisc_dump.read_qdisc(message, device)
+        elif counters := qdisc_dump.read_class(message, device):
             yield device, counters
 
 
@@ -120,7 +107,7 @@ def conditions_of(qdiscs: Iterable[QdiscCounters]) -> PortConditions:
 
 
 def _tbf(options: bytes) -> tuple[int, int]:
-    fields = netlink.attributes(options)
+    fields = framing.attributes(options)
     rate, limit = _TBF.unpack_from(fields[_TBF_PARMS])
     if _TBF_RATE64 in fields:
         (rate,) = _U64.unpack_from(fields[_TBF_RATE64])
@@ -142,7 +129,7 @@ def netem_limit(options: bytes) -> int:
 
 def _netem(options: bytes) -> PortConditions:
     latency, _, loss, _, duplicate, jitter = _NETEM.unpack_from(options)
-    fields = netlink.attributes(options[_NETEM.size :])
+    fields = framing.attributes(options[_NETEM.size :])
     delay_ns = _u64(fields, _NETEM_LATENCY64, latency * _TICK_NS)
     jitter_ns = _u64(fields, _NETEM_JITTER64, jitter * _TICK_NS)
     corrupt = _U32.unpack_from(fields[_NETEM_CORRUPT])[0] if _NETEM_CORRUPT in fields else 0
@@ -160,3 +147,23 @@ def _netem(options: bytes) -> PortConditions:
 
 def _u64(fields: Mapping[int, bytes], kind: int, otherwise: int) -> int:
     return int(_U64.unpack_from(fields[kind])[0]) if kind in fields else otherwise
+
+
+QUEUE_LIMITS = {
+    "pfifo": (0, "packets"),
+    "bfifo": (0, "bytes"),
+    "pfifo_head_drop": (0, "packets"),
+    "sfq": (8, "packets"),
+}
+"""Where queues have their limit in the first structure of their options, and its unit: tc_fifo_qopt and
+tc_sfq_qopt of include/uapi/linux/pkt_sched.h."""
+
+
+def limit_of(qdisc: QdiscCounters) -> str:
+    """Return the limit of a queue, such as " of 3 packets"; "" if its options do not have it."""
+    if qdisc.kind == "tbf":
+        return f" of {conditions_of([qdisc]).limit_bytes} bytes"
+    offset, unit = QUEUE_LIMITS[qdisc.kind]
+    if len(qdisc.options) < offset + _U32.size:
+        return ""
+    return f" of {_U32.unpack_from(qdisc.options, offset)[0]} {unit}"

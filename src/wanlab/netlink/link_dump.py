@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 
 from wanlab.errors import PeerError
-from wanlab.measure import netlink
+from wanlab.netlink import framing
 
 RTM_NEWLINK, RTM_GETLINK = 16, 18
 
@@ -65,20 +65,20 @@ def request_body() -> bytes:
 
 def decode(dump: bytes) -> list[LinkCounters]:
     """Parse one whole dump of interfaces."""
-    return [_counters(message) for message in netlink.messages(dump, RTM_NEWLINK)]
+    return [_counters(message) for message in framing.messages(dump, RTM_NEWLINK)]
 
 
 def _counters(message: bytes) -> LinkCounters:
     if len(message) < _IFINFOMSG.size:
         raise PeerError(f"the kernel sent an interface of {len(message)} bytes")
     _, _, index, flags, _ = _IFINFOMSG.unpack_from(message)
-    fields = netlink.attributes(message[_IFINFOMSG.size :])
-    info = netlink.attributes(fields.get(_IFLA_LINKINFO, b""))
+    fields = framing.attributes(message[_IFINFOMSG.size :])
+    info = framing.attributes(fields.get(_IFLA_LINKINFO, b""))
     try:
         rx_packets, tx_packets, rx_bytes, tx_bytes, *problems = _STATS64.unpack_from(
             fields[_IFLA_STATS64]
         )
-        name = netlink.text(fields[_IFLA_IFNAME])
+        name = framing.text(fields[_IFLA_IFNAME])
         (mtu_bytes,) = struct.unpack_from("=I", fields[_IFLA_MTU])
     except (KeyError, struct.error) as error:
         raise PeerError(f"the kernel sent an interface without its counters: {error!r}") from error
@@ -86,7 +86,7 @@ def _counters(message: bytes) -> LinkCounters:
     return LinkCounters(
         index=index,
         name=name,
-        kind=netlink.text(info.get(_IFLA_INFO_KIND, b"")),
+        kind=framing.text(info.get(_IFLA_INFO_KIND, b"")),
         mtu_bytes=mtu_bytes,
         is_up=bool(flags & _IFF_UP),
         is_loopback=bool(flags & _IFF_LOOPBACK),
