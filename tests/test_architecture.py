@@ -93,7 +93,6 @@ PUBLIC_MODULES = {
     "measure.flent",
     "measure.lost_packets",
     "measure.qdisc_reader",
-    "measure.queue_warnings",
     "netlink.port_conditions",
     "netlink.qdisc",
     # Faces start jobs and follow them; keys, pools and stores are not theirs.

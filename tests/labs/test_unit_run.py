@@ -133,6 +133,8 @@ kind: lab
 title: A test
 goal: To lose packets.
 file: Lab 99.mn
+line_rate: 1Gbps
+line_rate_why: its queue is faster
 steps:
 - {n: 0, where: gui, do: run}
 - {n: 1, where: h1, type: ping -c 1 10.0.0.2}
@@ -144,12 +146,16 @@ steps:
   type: |
     python3 -c 'from socket import *; s = socket(AF_INET, SOCK_DGRAM);
     [s.sendto(bytes(99), ("10.0.0.2", 9)) for _ in range(20)]'; sleep 1
-- {n: 4, where: h1, type: ping -c 1 10.0.0.2}
+- n: 4
+  where: client
+  type: tc qdisc replace dev s1-eth1 root tbf rate 10gbit burst 10m limit 10m
 - {n: 5, where: gui, do: stop}
 """
 
 
-def test_a_step_says_where_packets_were_lost_during_it(unit: Unit, results: Path) -> None:
+def test_a_run_says_where_packets_were_lost_and_which_queue_is_in_vain(
+    unit: Unit, results: Path
+) -> None:
     """The counters are gone at the end, because the last step stops the network."""
     (unit.folder / "lab.yaml").write_text(LOSSY)
     report = run(unit_file.read(unit.folder), results)
@@ -163,6 +169,8 @@ def test_a_step_says_where_packets_were_lost_during_it(unit: Unit, results: Path
         "cause": "netem: its limit of 3 packets was full",
         "remedy": "a larger limit (max_queue_size of a TCLink)",
     }
+    (warning,) = report["warnings"]
+    assert warning.startswith("s1-eth1: its shaper allows 10Gbps, but its cable carries 1Gbps")
     folder = results / "lab99-seed1"
     sentence = "s1-eth2 (netem 1:) lost 17 packets (85 %): netem: its limit of 3"
     assert f"step 3: {sentence}" in (folder / "report.txt").read_text()

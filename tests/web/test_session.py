@@ -217,6 +217,20 @@ def test_addresses_set_in_a_terminal_are_shown(running: WebClient) -> None:
         terminal.command("ip addr del 192.0.2.1/24 dev h1-eth0; echo ov''er", "over\r\n")
 
 
+def test_a_queue_that_counts_super_packets_is_named_at_once(running: WebClient) -> None:
+    with running.terminal("h1") as terminal:
+        terminal.until(PROMPT)
+        command = "tc qdisc replace dev h1-eth0 root pfifo limit 10; sleep 2; echo ov''er"
+        terminal.command(command, "over\r\n")
+        running.until(
+            lambda: any(
+                warning.startswith("h1-eth0: the limit of 10 packets of its pfifo counts super")
+                for warning in running.state["run"]["warnings"]
+            )
+        )
+        terminal.command("tc qdisc del dev h1-eth0 root; echo ov''er", "over\r\n")
+
+
 def test_curves_records_and_captures_of_a_flow(running: WebClient) -> None:
     series = [{"kind": kind, "port": "s1-eth2"} for kind in ("throughput", "queue", "drops")]
     series += [{"kind": kind, "port": "h1-eth0"} for kind in ("cwnd", "rtt")]
@@ -297,6 +311,7 @@ def test_a_network_that_was_stopped_says_where_it_lost_packets(server: Server) -
             terminal.type("sleep 1000\r")
             client.until(lambda: ports(client)["h1-eth0"]["lost"] == "netem: its loss of 100 %")
             assert ports(client)["h2-eth0"]["lost"] == ""
+            assert client.state["run"]["warnings"] == []
         client.stop()
         assert client.state["run"]["warnings"] == [
             "h1-eth0 (netem 1:) lost 3 packets (100 %): netem: its loss of 100 %"

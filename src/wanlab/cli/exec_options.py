@@ -21,7 +21,6 @@ class ExecOptions:
     own_path: folders that come after the machine's own programs: `mn` and `wanlab` must be those.
     keep_files: a folder for the files that programs write outside the working folder; "" only reports
     them, and None does not look for them.
-    looks_at_queues: afterwards, warn of queues that have another effect than they seem to have.
     shows_drops: whether to say at the end where the network lost packets.
     date: when the network begins, as `date --set` takes it; "" leaves the machine's start date.
     on_line: called with each line that is passed to a prompt.
@@ -34,7 +33,6 @@ class ExecOptions:
     path: tuple[str, ...] = ()
     own_path: tuple[str, ...] = ()
     keep_files: str | None = None
-    looks_at_queues: bool = False
     shows_drops: bool = True
     date: str = ""
     on_line: Callable[[str], None] = lambda line: None

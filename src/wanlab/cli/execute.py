@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -93,7 +93,6 @@ def run(
         path=(venv.programs,) if venv else (),
         own_path=tuple(own_path),
         keep_files=keep,
-        looks_at_queues="tc " in " ".join(command),
         shows_drops=not no_drops,
         date=start_date.parse(date),
     )
@@ -114,8 +113,7 @@ def run_in(
     """
     desktop.offer(network)
     with network, around or nullcontext():
-        for warning in network.warnings:
-            print(f"wanlab: warning: {warning}", file=sys.stderr)
+        _print_warnings(network.warnings)
         if options.paces_to_real:
             network.pace_to_real()
         if options.date:
@@ -136,12 +134,14 @@ def run_in(
             drops.report(network)
         if options.keep_files is not None:
             lost_files.report(network, options.keep_files)
-        if options.looks_at_queues and network.is_running:
-            from wanlab.measure.queue_warnings import queue_warnings  # slow to import
-
-            for warning in queue_warnings(network):
-                print(f"wanlab: warning: {warning}", file=sys.stderr)
+        with suppress(WanlabError):  # the machine, or a node's namespace, may be gone
+            _print_warnings(network.look_at_queues())
     return status if status >= 0 else 128 - status
+
+
+def _print_warnings(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"wanlab: warning: {warning}", file=sys.stderr)
 
 
 def _run_with_streams(

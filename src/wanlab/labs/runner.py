@@ -217,9 +217,15 @@ class StepRunner:
             self._type(step, outcome, steps)
 
     def _new_losses(self) -> list[Drop]:
-        """Return what was lost since the last call. A submission is graded without this."""
-        is_wanted = self._measures and not self._confines and self._lab.has_booted
-        return self._losses.since_last(self._lab.network) if is_wanted else []
+        """Return what was lost since the last call, and look at the queues.
+
+        A submission is graded without this.
+        """
+        if not self._measures or self._confines or not self._lab.has_booted:
+            return []
+        with suppress(WanlabError):  # a node's namespace was removed in a terminal
+            self._lab.network.look_at_queues()
+        return self._losses.since_last(self._lab.network)
 
     def _use_gui(self, step: Step) -> None:
         for word, argument in step.do.items():

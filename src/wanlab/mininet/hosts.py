@@ -31,7 +31,7 @@ from .macs import next_mac
 from .namespace import KernelInterface
 from .node_shell import INTERRUPT, NodeShell
 from .parameters import Params, apply, caution_unknown, run_or_warn
-from .queue_look import look_at_queues
+from .queue_look import look_after
 from .tunnels import prepare_tunnels
 
 # What bash writes when a command goes to the background: "[1] 1234".
@@ -277,7 +277,7 @@ class Node:
         self.waiting = False
         if shell.background_pid != self._background_before:
             self.lastPid = shell.background_pid
-        look_at_queues(self.lastCmd)
+        look_after(self.lastCmd, self.namespace_name)
 
     def _find_pid(self) -> None:
         with contextlib.suppress(OSError, ValueError):

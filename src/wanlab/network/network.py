@@ -505,8 +505,9 @@ class Network:
     def warnings(self) -> list[str]:
         """What limits measurements in this network, or has failed in it.
 
-        The kernel is asked for packets that were dropped in silence, and for changed programs, when
-        the `with` block ends and for a record's provenance.
+        The kernel is asked for packets that were dropped in silence, for queues that have another
+        effect than they seem to have, and for changed programs when the `with` block ends and for a
+        record's provenance.
         """
         if self.is_running:
             self._live.add_warnings(self._preemption_warnings())
@@ -517,10 +518,27 @@ class Network:
         """Add warnings of a measurement to those of the network, each once."""
         self._live.add_warnings(warnings)
 
+    def look_at_queues(self, namespace: str | None = None) -> list[str]:
+        """Return a warning for each queue that has another effect than it seems to have, and add them
+        to `warnings`.
+
+        `namespace`: look only at the ports in it; "" has those of switches.
+        """
+        from .queue_warnings import queue_warnings
+
+        namespaces = self._namespaces() if namespace is None else [namespace]
+        found = queue_warnings(self._runtime, self.topology, namespaces)
+        self._live.add_warnings(found)
+        return found
+
+    def _namespaces(self) -> list[str]:
+        return list(dict.fromkeys([ROOT, *(node.namespace for node in self._live.nodes.values())]))
+
     def _look_for_warnings(self) -> None:
         from .changed_programs import changed_program_warnings
 
-        namespaces = list(dict.fromkeys(node.namespace for node in self._live.nodes.values()))
+        namespaces = self._namespaces()
+        self.look_at_queues()
         self._live.add_warnings(list(self._silent_drops.warnings(namespaces)))
         self._live.add_warnings(changed_program_warnings(self._runtime))
 

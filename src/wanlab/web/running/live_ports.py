@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -35,6 +36,8 @@ class PortReadings:
     conditions: Mapping[str, PortConditions]
     losses: Mapping[str, str]
     """Why packets have been lost; see `causes_at`."""
+    warnings: tuple[str, ...] = ()
+    """Those of the network."""
 
 
 class PortReader:
@@ -44,6 +47,7 @@ class PortReader:
         self._network = network
         self._names = [str(port.name) for link in network.topology.links for port in link.ports]
         self._reader: QdiscReader | None = None
+        self._conditions: Mapping[str, PortConditions] = {}
         self._read_real_s = 0.0
 
     def is_due(self, after_real_s: float) -> bool:
@@ -55,11 +59,16 @@ class PortReader:
         self._read_real_s = time.monotonic()
         qdiscs = self._read_qdiscs()
         conditions = {name: conditions_of(of_port) for name, of_port in qdiscs.items()}
+        if conditions != self._conditions:
+            self._conditions = conditions
+            with suppress(WanlabError):  # a node's namespace was removed in a terminal
+                self._network.look_at_queues()
         return PortReadings(
             self._network.now_ns,
             interfaces(self._network),
             conditions,
             {name: causes_at(of_port) for name, of_port in qdiscs.items()},
+            tuple(self._network.warnings),
         )
 
     def _read_qdiscs(self) -> Mapping[str, Sequence[QdiscCounters]]:

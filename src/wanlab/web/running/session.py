@@ -378,8 +378,12 @@ class NetworkSession:
             self._set_run(msgspec.structs.replace(self._run, progress=text))
 
     def _update_ports(self, readings: PortReadings) -> None:
-        if self.is_running:
-            self.links.update(readings)
+        if not self.is_running:
+            return
+        self.links.update(readings)
+        shown = self._run.warnings
+        if new := tuple(one for one in readings.warnings if one not in shown):
+            self._set_run(msgspec.structs.replace(self._run, warnings=(*shown, *new)))
 
     def _show_ports(self, ports: tuple[messages.LivePort, ...], down: tuple[str, ...]) -> None:
         self._set_run(msgspec.structs.replace(self._run, ports=ports, links_down=down))

@@ -11,36 +11,36 @@ from collections.abc import Iterator, Sequence
 from wanlab.netlink import framing, link_dump
 from wanlab.netlink.port_conditions import conditions_of, limit_of, read_qdiscs
 from wanlab.netlink.qdisc import QdiscCounters
-from wanlab.network import Network
-from wanlab.topology import Host
-from wanlab.topology.model import is_in_root
+from wanlab.topology.model import Host, Topology
 from wanlab.units import format_rate
+
+from .runtime import Runtime
 
 COUNT_PACKETS = ("pfifo", "pfifo_head_drop")
 
 
-def queue_warnings(network: Network) -> list[str]:
-    """Return a warning for each such queue of a running network. Reading takes no time of it."""
-    links = framing.request(link_dump.RTM_GETLINK, link_dump.request_body()).hex()
-    topology = network.topology
+def queue_warnings(runtime: Runtime, topology: Topology, namespaces: Sequence[str]) -> list[str]:
+    """Return a warning for each such queue in these namespaces. Reading takes no time."""
     speeds_bps = {
-        port.name: network.line_rate_bps if port.speed_bps is None else port.speed_bps
+        port.name: runtime.options.line_rate_bps if port.speed_bps is None else port.speed_bps
         for link in topology.links
         for port in link.ports
     }
-    hosts = {n.name for n in topology.nodes if isinstance(n, Host) and not is_in_root(n)}
-    devices: dict[str, dict[int, str]] = {}
-    for space in dict.fromkeys(["", *(network[node.name].namespace for node in topology.nodes)]):
-        (part,) = network.read([["route", space, links]])
-        names = {link.index: link.name for link in link_dump.decode(part)}
-        devices[space] = {index: name for index, name in names.items() if name in speeds_bps}
-    qdiscs = read_qdiscs(network.read, devices)
+    hosts = {node.name for node in topology.nodes if isinstance(node, Host)}
+    body = link_dump.request_body()
+    links = framing.request(link_dump.RTM_GETLINK, body).hex()
+    parts = runtime.read([["route", space, links] for space in namespaces])
+    devices = {
+        space: {link.index: link.name for link in link_dump.decode(part) if link.name in speeds_bps}
+        for space, part in zip(namespaces, parts, strict=True)
+    }
+    qdiscs = read_qdiscs(runtime.read, devices)
     found: list[str] = []
     for space, names in devices.items():
         for port in names.values():
             found += _of_shaper(port, qdiscs.get(port, ()), speeds_bps[port])
             if space in hosts:
-                found += _of_packets(network, space, port, qdiscs.get(port, ()))
+                found += _of_packets(runtime, space, port, qdiscs.get(port, ()))
     return found
 
 
@@ -54,10 +54,10 @@ def _of_shaper(port: str, qdiscs: Sequence[QdiscCounters], speed_bps: int) -> It
 
 
 def _of_packets(
-    network: Network, space: str, port: str, qdiscs: Sequence[QdiscCounters]
+    runtime: Runtime, space: str, port: str, qdiscs: Sequence[QdiscCounters]
 ) -> Iterator[str]:
     for qdisc in qdiscs:
-        if qdisc.kind in COUNT_PACKETS and network.read([["tso", space, port]]) == [b"1"]:
+        if qdisc.kind in COUNT_PACKETS and runtime.read([["tso", space, port]]) == [b"1"]:
             yield (
                 f"{port}: the limit{limit_of(qdisc)} of its {qdisc.kind} counts super-packets of up "
                 f"to 64 KB (for single packets: ethtool -K {port} tso off gso off)"
