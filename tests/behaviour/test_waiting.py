@@ -11,6 +11,7 @@ import pytest
 
 from wanlab import Network, Topology, shapes
 from wanlab.machine.embedded import EmbeddedMachine
+from wanlab.measure.lost_packets import summary
 from wanlab.topology import Host, Link, Port, Switch
 
 pytestmark = pytest.mark.machine
@@ -293,3 +294,4 @@ def test_a_broadcast_storm_is_reported_and_time_still_passes(start: Start) -> No
     net["h1"].run("ping -c 1 -W 1 h2", check=False)
     net.run_for("3s")
     assert net.now_ns >= 3_000_000_000
+    assert "or they were part of a storm (try: STP, if switches form a loop" in summary(net)[0]

@@ -230,13 +230,16 @@ def _at_ports(node: NodeState) -> Iterator[Drop]:
         by_port.setdefault(qdisc.device, []).append(qdisc)
     for port in node.ports:
         yield from _in_queues(node.name, port.name, by_port.get(port.name, []))
-        for packets, passed, word in (
-            (port.tx_drops, port.tx_packets, "sent"),
-            (port.rx_drops, port.rx_packets, "received"),
-        ):
-            if packets:
-                cause = f"the interface dropped packets that it {word}: it or its peer was down"
-                yield _drop(node.name, port.name, "interface", packets, passed, cause)
+        if packets := port.tx_drops:
+            cause = "the interface dropped packets that it sent: it or its peer was down"
+            remedy = ""
+            if port.is_up:
+                cause += ", or they were part of a storm"
+                remedy = "STP, if switches form a loop (--stp of wanlab mn)"
+            yield _drop(node.name, port.name, "interface", packets, port.tx_packets, cause, remedy)
+        if packets := port.rx_drops:
+            cause = "the interface dropped packets that it received: it or its peer was down"
+            yield _drop(node.name, port.name, "interface", packets, port.rx_packets, cause)
 
 
 def causes_at(qdiscs: Sequence[QdiscCounters]) -> str:

@@ -313,6 +313,9 @@ class EmbeddedMachine:
         self._on_stall(explain_stall(real_s, program, share))
 
 
+KERNEL = "the kernel, busy with packets (a storm if switches form a loop without STP),"
+
+
 def explain_stall(real_s: float, program: str, processor_share: float) -> str:
     """Return a sentence that says why virtual time has not passed.
 
@@ -323,10 +326,10 @@ def explain_stall(real_s: float, program: str, processor_share: float) -> str:
     if 0 < processor_share < BUSY_SHARE:
         return (
             f"{stall}this computer is busy and gives the machine {processor_share:.0%} of a processor"
-            + (f" ({program} runs in it)" if program else "")
+            f" ({program or KERNEL} runs in it)"
         )
     if not program:
-        return f"{stall}the kernel is busy with the network's own packets"
+        return f"{stall}{KERNEL} computes"
     return (
         f"{stall}{program} computes without a pause or makes very many system calls "
         "(Ctrl-C interrupts the run; a program can call Network.end_stalled_process())"
