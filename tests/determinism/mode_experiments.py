@@ -5,13 +5,17 @@ python mode_experiments.py MODE FOLDER [NAME...]    print the output of all, or 
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab import Network, Topology, shapes
+from wanlab.measure import Cpu, Flows, Ports, Queues, Sampling, Softnet
+from wanlab.record import Record
 
 MEMORY = """
 import mmap, os, resource
@@ -184,19 +188,48 @@ EXPERIMENTS = {
 
 
 def output_in(mode: str, name: str, folder: Path) -> str:
-    """Run an experiment in a mode, in an empty folder; return everything that it printed."""
+    """Run an experiment in a mode, in an empty folder; return all that it printed and left.
+
+    That is the output of its programs, the digests of its record, and its session: each message of the
+    agent, with its time.
+    """
     experiment = EXPERIMENTS[name]
+    session = folder.with_name(f"{folder.name}.session")
     folder.mkdir()
+    os.utime(folder, (0, 0))  # the session contains it
     try:
-        with Network(experiment.topology(), seed=3, folder=folder, traps=mode) as net:
+        with Network(
+            experiment.topology(), seed=3, folder=folder, session=session, traps=mode
+        ) as net:
             servers = [net[node].start(command) for node, command in experiment.servers]
             net.run_for("10ms")
-            text = [_shown(net, node, command) for node, command in experiment.commands]
+            samplers = (Flows("h1", "h2"), Ports("s1-eth1"), Queues("s1-eth1"), Cpu(), Softnet())
+            with Sampling(net, samplers, every="20ms") as sampling:
+                text = [_shown(net, node, command) for node, command in experiment.commands]
             text += [f"server {server.output}" for server in servers]
+            text.append(f"end {net.now_ns} {net.warnings}\n")
             assert net.machine.traits.traps == mode
-            return "".join([*text, f"end {net.now_ns} {net.warnings}\n"])
+            record = Record(net.provenance(), sampling.tables())
+        return "".join([*text, *_record_lines(record), *_session_lines(session)])
     finally:
         shutil.rmtree(folder)
+        session.unlink(missing_ok=True)
+
+
+def _record_lines(record: Record) -> Iterator[str]:
+    for name, table in record.tables.items():
+        yield f"table {name}: {len(table)} rows, {Record(record.provenance, {name: table}).digest()}\n"
+    yield f"record {record.digest()}\n"
+
+
+def _session_lines(session: Path) -> Iterator[str]:
+    """Yield the lines of a session file, without what differs between any two runs."""
+    for text in session.read_text(encoding="utf-8").splitlines():
+        line = json.loads(text)
+        del line["sum"]
+        for name in ("id", "began"):
+            line.get("session", {}).pop(name, None)
+        yield f"{json.dumps(line)}\n"
 
 
 def _shown(net: Network, node: str, command: str | list[str]) -> str:
