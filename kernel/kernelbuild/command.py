@@ -133,9 +133,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         description="Try a kernel's patches, in order, on the source of another release of Linux, and "
         "print which ones apply: as they are (ok), at other lines (moved), or not, with the files and "
         "hunks that do not fit. Nothing is built, so any archive is accepted. The exit status is 0 if "
-        "all apply, 1 if not.",
+        "all apply and checkpatch does not complain, 1 if not.",
     )
     patches.add_argument("--source", type=Path, required=True, help="archive of the other release")
+    patches.add_argument(
+        "--style", action="store_true", help="also run the release's checkpatch on each patch"
+    )
     for command in (build, tree, patches, verify):
         command.add_argument(
             "--jobs",
@@ -307,9 +310,15 @@ def _verify(recipe: Recipe, options: argparse.Namespace) -> int:
 
 
 def _try_patches(recipe: Recipe, options: argparse.Namespace) -> int:
-    trials = try_patches(recipe, options.source, jobs=options.jobs, stream=sys.stderr)
+    trials = try_patches(
+        recipe,
+        options.source,
+        jobs=options.jobs,
+        checks_style=options.style,
+        stream=sys.stderr,
+    )
     print(trial_text(trials))
-    return 0 if all(trial.applies for trial in trials) else 1
+    return 0 if all(trial.applies and not trial.complaints for trial in trials) else 1
 
 
 def _info(recipe: Recipe, *, as_json: bool) -> int:

@@ -60,7 +60,7 @@ def check_tools(programs: Iterable[str]) -> None:
     """Raise BuildError unless this computer has these programs; a compiler is not needed."""
     lacking = [program for program in programs if shutil.which(program) is None]
     if lacking:
-        packages = dict.fromkeys(PROGRAMS[program] for program in lacking)
+        packages = dict.fromkeys(PROGRAMS.get(program, program) for program in lacking)
         raise BuildError(f"this computer lacks: {', '.join(lacking)}", install_hint(packages))
 
 

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,13 @@ def recipe(recipe_folder: Path) -> Recipe:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    path = tmp_path / "linux-6.18.tar.xz"
+    return archive_of(NEWER, tmp_path)
+
+
+def archive_of(files: dict[str, str], folder: Path) -> Path:
+    path = folder / "linux-6.18.tar.xz"
     with tarfile.open(path, "w:xz") as members:
-        for name, content in NEWER.items():
+        for name, content in files.items():
             member = tarfile.TarInfo(f"linux-6.18/{name}")
             member.size = len(content)
             members.addfile(member, io.BytesIO(content.encode()))
@@ -78,3 +83,38 @@ def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BuildError, match="this computer lacks: patch, xz") as raised:
         requirements.check_tools(("patch", "xz"))
     assert raised.value.hint.endswith("apt-get install patch xz-utils")
+
+
+CHECKPATCH = """
+my $complaint = "kernel/same.c:3: WARNING:VOLATILE: Use of volatile is usually wrong";
+$ARGV[-1] =~ /0001/ and print "$complaint\\narch/um/$complaint\\n:7: ERROR:TYPO: a typo\\n";
+print "same.c:9: ERROR:MISSING_SIGN_OFF: Missing Signed-off-by: line(s)\\n";
+$ARGV[-1] =~ /0006/ and die "broken";
+exit 1;
+"""
+
+
+@pytest.fixture
+def archive_with_checkpatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An archive whose checkpatch complains about the first patch, and fails at the last one."""
+    monkeypatch.setitem(NEWER, "scripts/checkpatch.pl", CHECKPATCH)
+    return archive_of(NEWER, tmp_path)
+
+
+def test_checkpatch_judges_each_patch_but_for_what_does_not_apply(
+    recipe: Recipe, archive_with_checkpatch: Path
+) -> None:
+    two = replace(recipe, patches=recipe.patches[:2])
+    trials = try_patches(two, archive_with_checkpatch, checks_style=True, stream=io.StringIO())
+    assert trial_text(trials).splitlines() == [
+        "ok     0001-same.patch",
+        "         style: kernel/same.c:3: WARNING:VOLATILE: Use of volatile is usually wrong",
+        "         style: message:7: ERROR:TYPO: a typo",
+        "moved  0002-moved.patch",
+        "2 of 2 patches apply",
+    ]
+
+
+def test_a_checkpatch_that_fails_is_an_error(recipe: Recipe, archive_with_checkpatch: Path) -> None:
+    with pytest.raises(BuildError, match=r"checkpatch\.pl fails"):
+        try_patches(recipe, archive_with_checkpatch, checks_style=True, stream=io.StringIO())
