@@ -85,6 +85,7 @@ PUBLIC_MODULES = {
     "measure.packet_events",
     "measure.packet_headers",
     "measure.queue_lengths",
+    "measure.time_sequence",
     "measure",
     "measure.fairness",
     "measure.here",

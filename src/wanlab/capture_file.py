@@ -230,7 +230,7 @@ def ip_packets(data: bytes, name: str) -> list[IpPacket]:
 
 def _ip_packet(packet: CapturedPacket, first_ns: int, name: str) -> IpPacket | None:
     """Return the IP packet in a captured one; None if it carries something else."""
-    start = _start_of_ip(packet, name)
+    start = start_of_ip(packet, name)
     if start is None:
         return None
     ip, time_ns = packet.data[start:], packet.time_ns - first_ns
@@ -250,7 +250,7 @@ def _ip_packet(packet: CapturedPacket, first_ns: int, name: str) -> IpPacket | N
     return IpPacket(time_ns, payload + _IPV6_BYTES if payload else whole, ip[8:24], ip[24:40])
 
 
-def _start_of_ip(packet: CapturedPacket, name: str) -> int | None:
+def start_of_ip(packet: CapturedPacket, name: str) -> int | None:
     """Return where the IP header is; None if the frame has another protocol."""
     if packet.link_type in _RAW_LINK_TYPES:
         return _RAW_LINK_TYPES[packet.link_type]

@@ -13,7 +13,12 @@ from wanlab.errors import WanlabError
 from wanlab.measure.pcapng import INBOUND, OUTBOUND, PcapngFile
 from wanlab.shared_folder import SharedFolder
 from wanlab.web.packets.packet_decode import decode
-from wanlab.web.packets.packet_list import MAX_LISTED, list_packets, packet_details
+from wanlab.web.packets.packet_list import (
+    MAX_LISTED,
+    list_packets,
+    packet_details,
+    time_sequence_page,
+)
 from wanlab.web.protocol.messages import PacketDetails, PacketPage
 
 MACS = bytes.fromhex("0000000000020000000000010800")
@@ -164,3 +169,22 @@ def test_the_list_reads_nothing_outside_the_folder(server: Server) -> None:
         assert server.raw(f"/api/packets/{path}") == 404
     assert server.get("/api/packets/one.pcapng?after=x").status_code == 400
     assert server.get("/api/packets/one.pcapng", cookie="").status_code == 403
+
+
+def test_the_time_sequence_of_a_flow_is_on_the_networks_clock(tmp_path: Path) -> None:
+    file = tmp_path / "one.pcapng"
+    with file.open("wb") as opened:
+        comment = f"captured on a network's virtual clock, which was 0 at {ZERO_S}.000000000 s"
+        writer = PcapngFile(opened, "test", comment)
+        writer.add_interface("h1-eth0", 128, "")
+        writer.write([(ZERO_S * 10**9 + 5, 0, OUTBOUND, len(DATA), DATA)])
+    folder = SharedFolder(tmp_path)
+    flow = "10.0.0.1:40000 > 10.0.0.2:5201"
+    page = time_sequence_page(folder, "one.pcapng")
+    assert (page.flow, page.flows) == (flow, (flow,))
+    assert (page.sent.times_ns, page.sent.starts, page.sent.ends) == ((5,), (0,), (5,))
+    assert page.sent.kinds == ("new",)
+    assert page.answers.acks == ()
+    # A flow that the file does not have yet is empty; the list says which ones it has.
+    other = time_sequence_page(folder, "one.pcapng", "1.1.1.1:1 > 2.2.2.2:2")
+    assert (other.flow, other.flows, other.sent.ends) == ("1.1.1.1:1 > 2.2.2.2:2", (flow,), ())

@@ -251,6 +251,41 @@ export interface PacketDetails {
   data: string;
 }
 
+/** The segments of a flow, as columns. Bytes count from the first one; `ends` are exclusive.
+ *
+ * kinds   "again": some bytes were sent before; "late": after newer ones, but not seen before
+ * fates   "lost" or "arrived" if the file has both ends; otherwise "resent" if it was sent again */
+export interface SentSegments {
+  numbers: number[];
+  times_ns: number[];
+  starts: number[];
+  ends: number[];
+  kinds: ("new" | "again" | "late")[];
+  fates: ("" | "arrived" | "lost" | "resent")[];
+}
+
+/** The acknowledgements of a flow, as columns. `window_ends` are null without the handshake. */
+export interface Acknowledgements {
+  numbers: number[];
+  times_ns: number[];
+  acks: number[];
+  window_ends: (number | null)[];
+  sacks: [number, number][][];
+  duplicates: boolean[];
+}
+
+/** GET /api/packets/FILE?sequence=FLOW: what a flow sent, and what was acknowledged.
+ *
+ * flow    "10.0.0.1:40000 > 10.0.0.2:5201"; that with the most bytes if none was asked for
+ * flows   all flows of the file that carry data, most bytes first */
+export interface TimeSequencePage {
+  flow: string;
+  flows: string[];
+  sent: SentSegments;
+  answers: Acknowledgements;
+  is_cut: boolean;
+}
+
 /** A record in the working folder. */
 export interface RecordInfo {
   name: string;
@@ -1061,12 +1096,14 @@ export interface DeleteRecordCommand {
 
 /** Start writing the packets of a port to a file of the working folder, or stop.
  *
+ * arrival   another port whose packets are in the file, too
  * filter    an expression of tcpdump, such as "tcp port 5201"
  * snaplen   how many bytes of each packet to keep; 0 keeps whole packets */
 export interface CaptureCommand {
   do: "capture";
   port: string;
   on: boolean;
+  arrival?: string;
   filter?: string;
   snaplen?: number;
   id?: number;

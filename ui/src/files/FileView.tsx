@@ -3,7 +3,9 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { errorText, request } from "../connection";
 import { address, useChanges } from "./folder";
 
-const PacketList = lazy(() => import("../packets/PacketList").then((module) => ({ default: module.PacketList })));
+const CapturedPackets = lazy(() =>
+  import("../packets/PacketList").then((module) => ({ default: module.CapturedPackets })),
+);
 
 const PICTURES = [".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp"];
 const PAGES = [".pdf", ".html"];
@@ -47,7 +49,7 @@ function Content({ path, source, version }: { path: string; source: string; vers
   if (CAPTURES.includes(suffix)) {
     return (
       <Suspense fallback={<p className="empty">Loading…</p>}>
-        <PacketList path={path} version={version} />
+        <CapturedPackets path={path} version={version} />
       </Suspense>
     );
   }

@@ -1,7 +1,7 @@
 /** The packets of a capture file: a list, the bytes of one of them, and all packets of a flow. */
 import "./packets.css";
 import { useEffect, useRef, useState } from "react";
-import { errorText, request, showError } from "../connection";
+import { errorText, showError } from "../connection";
 import type { ListedPacket, PacketDetails, PacketPage } from "../protocol";
 import { useDocument } from "../stores/document";
 import { endHover, hoverAt, lastBefore, useHover } from "../stores/hover";
@@ -9,19 +9,45 @@ import { useRunning } from "../stores/running";
 import { isDark, useView } from "../stores/view";
 import { endCapture } from "./capture";
 import { countText } from "./count";
+import { fetched } from "./fetched";
 import { colourOf, flowTitle } from "./flights";
+import { showGraph, showList, useGraphs } from "./graphs";
+import { Sequence } from "./Sequence";
 
 const REFRESH_MS = 1000;
 const TYPING_MS = 250;
 const MAX_ROWS = 5000;
 
-async function fetched<T>(path: string, query: Record<string, string | number>): Promise<T> {
-  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-  const url = `/api/packets/${path.split("/").map(encodeURIComponent).join("/")}?${parameters}`;
-  return (await (await request(url)).json()) as T;
+interface Props {
+  path: string;
+  version: number;
 }
 
-export function PacketList({ path, version }: { path: string; version: number }) {
+/** A capture file: its packets, or a time-sequence graph of one of its flows. */
+export function CapturedPackets({ path, version }: Props) {
+  const graph = useGraphs(({ flows }) => flows[path]);
+  const capturing = useCapturing(path);
+  if (graph === undefined) return <PacketList path={path} version={version} capturing={capturing} />;
+  return (
+    <Sequence
+      path={path}
+      version={version}
+      flow={graph}
+      isGrowing={capturing !== undefined}
+      onFlow={(flow) => showGraph(path, flow)}
+      onList={() => showList(path)}
+    />
+  );
+}
+
+/** The port that is being captured to a file, if it is. */
+function useCapturing(path: string): string | undefined {
+  return useRunning(({ captures, run }) =>
+    run.phase === "running" ? captures.find((port) => path.split("/").at(-1)!.startsWith(port)) : undefined,
+  );
+}
+
+function PacketList({ path, version, capturing }: Props & { capturing: string | undefined }) {
   const [typed, setTyped] = useState("");
   const [words, setWords] = useState("");
   const [flow, setFlow] = useState("");
@@ -30,10 +56,6 @@ export function PacketList({ path, version }: { path: string; version: number })
   const [error, setError] = useState("");
   const [chosen, setChosen] = useState<number | null>(null);
   const [total, setTotal] = useState(0);
-  /** The port that is being captured to this file, if it is. */
-  const capturing = useRunning(({ captures, run }) =>
-    run.phase === "running" ? captures.find((port) => path.split("/").at(-1)!.startsWith(port)) : undefined,
-  );
   const isGrowing = capturing !== undefined;
   const names = useNames();
   const dark = useView(isDark);
@@ -105,6 +127,16 @@ export function PacketList({ path, version }: { path: string; version: number })
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
+        {rows.some((packet) => packet.flow.startsWith("TCP ")) && (
+          <button
+            type="button"
+            className="button"
+            title="Draw what a TCP flow sent over time, and what was acknowledged"
+            onClick={() => showGraph(path, "")}
+          >
+            Time–sequence graph
+          </button>
+        )}
         {flow !== "" && (
           <button type="button" className="button" title="Show the packets of all flows" onClick={() => setFlow("")}>
             {flowTitle(flow, nameOf)} ✕
@@ -238,6 +270,11 @@ function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
             Follow this flow
           </button>
         )}
+        {packet.flow.startsWith("TCP ") && (
+          <button type="button" className="button" onClick={() => showGraph(path, directionOf(packet))}>
+            Time–sequence graph of this flow
+          </button>
+        )}
       </p>
       {details !== null && (
         <pre tabIndex={0}>
@@ -247,6 +284,13 @@ function Details({ path, packet, onFollow, nameOf, isFollowed }: DetailsProps) {
       )}
     </section>
   );
+}
+
+/** The direction of a TCP packet: "10.0.0.1:40000 > 10.0.0.2:5201". */
+function directionOf({ flow, source }: ListedPacket): string {
+  const [, a = "", b = ""] = flow.split(" ");
+  const isFromA = a.startsWith(source) || a.startsWith(`[${source}]`);
+  return isFromA ? `${a} > ${b}` : `${b} > ${a}`;
 }
 
 /** Bytes as `hexdump -C` prints them. */

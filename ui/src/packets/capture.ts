@@ -4,6 +4,7 @@ import { perform } from "../connection";
 import { showDialog } from "../layout/dialogs";
 import { toast } from "../stores/toasts";
 import { openFile } from "../terminals/tabs";
+import { showGraph } from "./graphs";
 
 /** The port that the dialog asks about. */
 export const useCapture = create<{ port: string }>(() => ({ port: "" }));
@@ -20,6 +21,21 @@ export async function beginCapture(port: string, filter: string, snaplen: number
   if (capture === null) return false;
   openFile(capture.path);
   return true;
+}
+
+/** Of each packet of a flow: its headers, with all options of TCP. */
+const HEADER_BYTES = 128;
+
+/** Begin a capture at both ends of a flow and draw its time sequence. */
+export async function captureFlow([sender, receiver]: readonly [string, string], flow: string): Promise<void> {
+  const capture = await perform({ do: "capture", port: sender, arrival: receiver, on: true, snaplen: HEADER_BYTES });
+  if (capture !== null) openGraph(capture.path, flow);
+}
+
+/** Show the time sequence of a flow in a capture file. */
+export function openGraph(path: string, flow: string): void {
+  showGraph(path, flow);
+  openFile(path);
 }
 
 export async function endCapture(port: string): Promise<void> {

@@ -163,11 +163,13 @@ class Measurements:
         port, snaplen = command.port, command.snaplen or WHOLE_PACKET
 
         def begin(network: Network) -> BegunCapture:
-            network.port(port)
+            for one in filter(None, (port, command.arrival)):
+                network.port(one)
             names = (f"{port}{f'-{n}' if n else ''}.pcapng" for n in range(10_000))
             folder = SharedFolder(network.folder)
             file = network.folder / next(name for name in names if not folder.exists(name))
-            capture = Capture(port, file=file, filter=command.filter, snaplen=snaplen)
+            ports = (port, command.arrival) if command.arrival else (port,)
+            capture = Capture(*ports, file=file, filter=command.filter, snaplen=snaplen)
             sampling = Sampling(network, [capture])
             sampling.begin()
             return BegunCapture(sampling, capture, file)

@@ -11,14 +11,23 @@ from pathlib import PurePosixPath
 
 from wanlab.capture_file import CapturedPacket, CaptureReader
 from wanlab.errors import WanlabError
+from wanlab.measure.time_sequence import TcpPackets, TimeSequence
 from wanlab.shared_folder import SharedFolder, file_error
 
-from ..protocol.messages import ListedPacket, PacketDetails, PacketPage
+from ..protocol.messages import (
+    Acknowledgements,
+    ListedPacket,
+    PacketDetails,
+    PacketPage,
+    SentSegments,
+    TimeSequencePage,
+)
 from .packet_decode import DecodedPacket, decode
 
 MAX_SCANNED = 100_000
 MAX_LISTED = 1000
 MAX_SHOWN_BYTES = 2048
+MAX_FLOWS = 100
 
 
 class CaptureFileReader:
@@ -102,3 +111,38 @@ def packet_details(folder: SharedFolder, name: str, number: int) -> PacketDetail
         if packet.number == number:
             return PacketDetails(number, packet.length, packet.data[:MAX_SHOWN_BYTES].hex())
     raise WanlabError(f"{PurePosixPath(name).name} has no packet {number}")
+
+
+def time_sequence_page(folder: SharedFolder, name: str, flow: str = "") -> TimeSequencePage:
+    """Return the time sequence of a flow of a file; by default, of the one with the most bytes.
+
+    It is empty if the file has no data of the flow, as at the start of a capture.
+    """
+    reader = CaptureFileReader(folder, name)
+    packets = TcpPackets(reader.packets(), PurePosixPath(name).name)
+    flows, zero_ns = packets.flows(), reader.zero_ns or 0
+    sender, _, receiver = (flow or next(iter(flows), "")).partition(" > ")
+    has_data = not {f"{sender} > {receiver}", f"{receiver} > {sender}"}.isdisjoint(flows)
+    found = packets.sequence(flow) if has_data else TimeSequence(flow, (), ())
+    sent, answers = found.segments, found.acknowledgements
+    return TimeSequencePage(
+        flow=found.flow,
+        flows=tuple(flows[:MAX_FLOWS]),
+        sent=SentSegments(
+            numbers=tuple(it.number for it in sent),
+            times_ns=tuple(it.time_ns - zero_ns for it in sent),
+            starts=tuple(it.start for it in sent),
+            ends=tuple(it.end for it in sent),
+            kinds=tuple(it.kind for it in sent),
+            fates=tuple(it.fate for it in sent),
+        ),
+        answers=Acknowledgements(
+            numbers=tuple(it.number for it in answers),
+            times_ns=tuple(it.time_ns - zero_ns for it in answers),
+            acks=tuple(it.ack for it in answers),
+            window_ends=tuple(it.window_end for it in answers),
+            sacks=tuple(it.sacks for it in answers),
+            duplicates=tuple(it.is_duplicate for it in answers),
+        ),
+        is_cut=found.is_cut,
+    )

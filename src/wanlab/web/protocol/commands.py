@@ -303,12 +303,14 @@ class DeleteRecordCommand(Command, frozen=True, tag="drop_record"):
 class CaptureCommand(Command, frozen=True, tag="capture"):
     """Start writing the packets of a port to a file of the working folder, or stop.
 
+    arrival   another port whose packets are in the file, too
     filter    an expression of tcpdump, such as "tcp port 5201"
     snaplen   how many bytes of each packet to keep; 0 keeps whole packets
     """
 
     port: str
     on: bool
+    arrival: str = ""
     filter: str = ""
     snaplen: int = 0
 

@@ -461,6 +461,51 @@ class PacketDetails(msgspec.Struct, frozen=True):
     """The bytes in hexadecimal."""
 
 
+SegmentKind = Literal["new", "again", "late"]
+SegmentFate = Literal["", "arrived", "lost", "resent"]
+
+
+class SentSegments(msgspec.Struct, frozen=True, kw_only=True):
+    """The segments of a flow, as columns. Bytes count from the first one; `ends` are exclusive.
+
+    kinds   "again": some bytes were sent before; "late": after newer ones, but not seen before
+    fates   "lost" or "arrived" if the file has both ends; otherwise "resent" if it was sent again
+    """
+
+    numbers: tuple[int, ...]
+    times_ns: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    kinds: tuple[SegmentKind, ...]
+    fates: tuple[SegmentFate, ...]
+
+
+class Acknowledgements(msgspec.Struct, frozen=True, kw_only=True):
+    """The acknowledgements of a flow, as columns. `window_ends` are null without the handshake."""
+
+    numbers: tuple[int, ...]
+    times_ns: tuple[int, ...]
+    acks: tuple[int, ...]
+    window_ends: tuple[int | None, ...]
+    sacks: tuple[tuple[tuple[int, int], ...], ...]
+    duplicates: tuple[bool, ...]
+
+
+class TimeSequencePage(msgspec.Struct, frozen=True, kw_only=True):
+    """GET /api/packets/FILE?sequence=FLOW: what a flow sent, and what was acknowledged.
+
+    flow    "10.0.0.1:40000 > 10.0.0.2:5201"; that with the most bytes if none was asked for
+    flows   all flows of the file that carry data, most bytes first
+    """
+
+    flow: str
+    flows: tuple[str, ...]
+    sent: SentSegments
+    answers: Acknowledgements
+    is_cut: bool = False
+    """Whether there are more segments."""
+
+
 class ComparedColumn(msgspec.Struct, frozen=True):
     """One curve of one record."""
 
@@ -504,6 +549,9 @@ REST = (
     ListedPacket,
     PacketPage,
     PacketDetails,
+    SentSegments,
+    Acknowledgements,
+    TimeSequencePage,
     RecordInfo,
     FileInfo,
     Folder,

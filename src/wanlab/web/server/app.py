@@ -26,7 +26,7 @@ from wanlab.units import whole_number
 
 from ..folder import OutsideError
 from ..laboratory import Laboratory, error_body
-from ..packets.packet_list import list_packets, packet_details
+from ..packets.packet_list import list_packets, packet_details, time_sequence_page
 from ..protocol import messages
 from .terminal_socket import terminal_socket
 from .uploads import Uploads
@@ -218,6 +218,8 @@ async def _packets(request: Request) -> Response:
         raise WanlabError("packets are numbered from 1")
     if number:
         return _json(await run_in_threadpool(packet_details, folder.shared, path, number))
+    if (sequence := asked.get("sequence")) is not None:
+        return _json(await run_in_threadpool(time_sequence_page, folder.shared, path, sequence))
     words, flow = asked.get("words", ""), asked.get("flow", "")
     page = partial(list_packets, folder.shared, path, after=after, words=words, flow=flow)
     return _json(await run_in_threadpool(page))
