@@ -167,7 +167,6 @@ export interface LivePort {
   addresses: string[];
   is_up: boolean;
   tc: Record<string, unknown> | null;
-  /** Why its queues have lost packets; "" if they have lost none. */
   lost: string;
 }
 
