@@ -18,7 +18,7 @@ FIRST_UPDATE_REAL_S = 0.5
 """A shorter wait shows no progress."""
 UPDATE_INTERVAL_REAL_S = 0.25
 MAX_PAUSE_REAL_S = 1.0
-"""After a longer pause, progress starts a new output."""
+"""After a longer pause between two waits, progress starts a new output."""
 BAR_WIDTH = 200
 MUTED = "opacity: 0.65"
 
@@ -122,7 +122,9 @@ class TimeLine:
         self._wait: tuple[int, int | None] | None = None
         self._output = LiveOutput()
         self._start = (0.0, 0)
-        self._last_call_real_s = self._next_real_s = 0.0
+        self._ended_real_s: float | None = 0.0
+        """When the last wait has ended; None while time passes."""
+        self._next_real_s = 0.0
 
     def __call__(self, now_ns: int, end_ns: int | None) -> None:
         real_s = time.monotonic()
@@ -130,15 +132,17 @@ class TimeLine:
             self._end(now_ns, real_s)
             return
         wait = (getattr(_shell(), "execution_count", 0), end_ns)
-        if wait != self._wait or real_s - self._last_call_real_s > MAX_PAUSE_REAL_S:
+        is_new = self._ended_real_s is not None and real_s - self._ended_real_s > MAX_PAUSE_REAL_S
+        if wait != self._wait or is_new:
             self._wait, self._output = wait, LiveOutput()
             self._start, self._next_real_s = (real_s, now_ns), real_s + FIRST_UPDATE_REAL_S
-        self._last_call_real_s = real_s
+        self._ended_real_s = None
         if real_s >= self._next_real_s:
             self._next_real_s = real_s + UPDATE_INTERVAL_REAL_S
             self._show(now_ns, end_ns, real_s)
 
     def _end(self, now_ns: int, real_s: float) -> None:
+        self._ended_real_s = real_s
         if self._wait is not None and self._output.is_shown:
             self._show(now_ns, self._wait[1], real_s)
             return

@@ -172,6 +172,17 @@ def test_a_long_wait_shows_progress_to_its_end(shown: list[str], clock: list[flo
     assert len(shown) == 2
 
 
+def test_a_wait_on_a_busy_computer_has_one_line_which_reaches_the_end(
+    shown: list[str], clock: list[float]
+) -> None:
+    line = TimeLine()
+    for now_ns in (0, 4 * SECOND_NS, 9 * SECOND_NS):
+        line(now_ns, None)
+        clock[0] += 3
+    line(10 * SECOND_NS, 10 * SECOND_NS)
+    assert shown == ["10.0 s of the network's time have passed, 1.1 times as fast as real time"]
+
+
 def test_a_displayed_network_shows_its_current_time(shown: list[str], clock: list[float]) -> None:
     line = time_line()
     assert line is not None
