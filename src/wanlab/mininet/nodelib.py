@@ -19,7 +19,7 @@ from .log import info as info
 from .log import warn as warn
 from .moduledeps import pathCheck as pathCheck
 from .namespace import KernelInterface
-from .parameters import Params
+from .parameters import Params, once
 from .switches import SWITCH_PARAMETERS, ControllerAddress, Switch, run_in_root
 
 # Of ovs-ofctl(8), for switches that the prompt's `dpctl` is often typed for.
@@ -29,6 +29,10 @@ FLOW_COMMANDS = frozenset(
     for what in ("flow", "flows", "groups", "group", "ports", "ports-desc", "tables", "aggregate")
 )
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+NO_INTERNET = (
+    "leads to the machine's root namespace only: a machine has no connection to the Internet"
+)
+_shown: set[str] = set()
 
 
 class LinuxBridge(Switch):
@@ -128,6 +132,7 @@ class NAT(Node):
         **params: Any,
     ) -> None:
         super().__init__(name, **params)
+        once(_shown, "NAT", warn, f"*** Warning: {name} {NO_INTERNET}\n")
         number, prefix = netParse(subnet)
         self.subnet = str(IPv4Network((ipStr(number), prefix), strict=False))
         self.localIntf = localIntf

@@ -1,5 +1,7 @@
 """Test nodes of every kind: private directories, gateways, interfaces, the user's classes."""
 
+import logging
+
 from mininet.clean import addCleanupCallback, cleanup
 from mininet.link import Intf, Link, TCIntf
 from mininet.log import info, lg, setLogLevel
@@ -88,7 +90,13 @@ net.stop()
 
 # nodes in the root namespace, and a gateway to it
 net = Mininet(SingleSwitchTopo(2), ipBase="10.7.0.0/16")
+warnings = []
+noted = logging.Handler()
+noted.emit = lambda record: warnings.append(record.getMessage())
+lg.addHandler(noted)
 nat = net.addNAT()
+lg.removeHandler(noted)
+assert "no connection to the Internet" in "".join(warnings)
 nat.configDefault()
 assert isinstance(nat, NAT) and nat.IP() == "10.7.0.3"
 net.start()
