@@ -1,4 +1,4 @@
-"""Read counters from inside a machine, for `wanlab top` and `plot_q.sh`.
+"""Read counters from inside a machine, for `wanlab top`, `wanlab drops` and `plot_q.sh`.
 
 A sampler reads from outside, at scheduled instants. A program inside the machine can read at any time.
 The nodes are those with a namespace in /run/netns, and "root", which holds the switches and their ports.
@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +30,7 @@ from wanlab.netlink import framing, link_dump, qdisc_dump
 from wanlab.netlink.link_dump import LinkCounters
 from wanlab.netlink.qdisc import QdiscCounters
 
-from . import tcp_info
+from . import firewall, tcp_info
 from .lost_packets import FILES, Drop, NodeState, drops_of, protocol_counters
 from .port_queue import PortQueue, port_queue
 from .tcp_info import TcpSocket
@@ -120,11 +122,30 @@ class LocalView:
         raise AssertionError
 
     def drops(self) -> list[Drop]:
-        """Return every place where packets were lost, most packets first."""
-        return drops_of(
+        """Return every place where packets were lost, most packets first, with the firewalls' rules."""
+        nodes = self.snapshot()
+        found = drops_of(
             NodeState(node.name, node.ports, node.qdiscs, self._protocols(node.name))
-            for node in self.snapshot()
+            for node in nodes
         )
+        found += [drop for node in nodes for drop in self._dropped_by_rules(node.name)]
+        return sorted(found, key=lambda drop: -drop.packets)
+
+    def _dropped_by_rules(self, node: str) -> Iterator[Drop]:
+        """Yield the drops of a node's firewall, if it has one and nft(8) is installed."""
+        try:
+            tables = self._dump(
+                node, firewall.NETLINK_NETFILTER, firewall.NFT_MSG_GETTABLE, firewall.TABLES_REQUEST
+            )
+            has_tables = any(True for _ in framing.messages(tables, firewall.NFT_MSG_NEWTABLE))
+        except (OSError, PeerError):  # a kernel without nf_tables
+            return
+        if has_tables and shutil.which("nft"):
+            with self._inside(node):
+                listed = subprocess.run(
+                    firewall.LIST_RULES, capture_output=True, text=True, check=False
+                )
+            yield from firewall.drops_of_rules(node, listed.stdout)
 
     def node_of(self, port: str) -> str:
         """Return the node that has a port; if several do, this program's node, or WanlabError."""

@@ -4,8 +4,8 @@
         print(drop.place, drop.packets, drop.cause, drop.remedy)
 
 The counters count since the network began. They are those of qdiscs (sch_generic.h), of interfaces
-(rtnetlink), and of IP, UDP and TCP in each node (RFC 1213, RFC 4293; net/ipv4/proc.c of Linux). What a
-firewall drops is in its own counters (`iptables -v -L`, `nft list ruleset`). The sampler `Drops` records
+(rtnetlink), and of IP, UDP and TCP in each node (RFC 1213, RFC 4293; net/ipv4/proc.c of Linux). What the
+rules of a firewall drop is in their own counters; see `firewall`. The sampler `Drops` records
 each packet with the place in the kernel that dropped it.
 """
 
