@@ -9,52 +9,62 @@ from pathlib import Path
 from wanlab.errors import WanlabError
 from wanlab.jobs.batch import perform_one
 from wanlab.jobs.job import FINISHED, Job, read_failure
-from wanlab.jobs.progress import BatchProgress
+from wanlab.jobs.progress import BatchProgress, Listener
 from wanlab.jobs.worker import JobProgram
 from wanlab.temporary import TemporaryFolder
 
 
-class _CancelledError(Exception):
+class JobCancelledError(Exception):
     """Raised by the listener of a job that is to end."""
 
 
-class BackgroundJob:
-    """One job that is performed while the server goes on."""
+class CancellableListener:
+    """Passes the progress of jobs on to `listener`, until `cancel` ends the jobs."""
 
-    def __init__(self, program: JobProgram) -> None:
-        self._program = program
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
         self._is_cancelled = False
 
     def cancel(self) -> None:
-        """End the job."""
+        """End the jobs: what performs them raises JobCancelledError. May be called in any thread."""
         self._is_cancelled = True
 
-    async def perform(
-        self, job_in: Callable[[Path], Job], said: Callable[[str], None]
-    ) -> str | None:
+    def __call__(self, state: BatchProgress) -> None:
+        """Note the progress, in the thread that performs the jobs."""
+        if self._is_cancelled:
+            raise JobCancelledError
+        self._listener(state)
+
+
+class BackgroundJob:
+    """One job that is performed while the server goes on. `said` gets what it says, in the loop."""
+
+    def __init__(self, program: JobProgram, said: Callable[[str], None]) -> None:
+        self._program = program
+        self._said = said
+        self._loop = asyncio.get_running_loop()
+        self._last = ""
+        self._listener = CancellableListener(self._note)
+        self.cancel = self._listener.cancel
+
+    def _note(self, state: BatchProgress) -> None:
+        text = "".join(state.says)
+        if text != self._last:
+            self._last = text
+            self._loop.call_soon_threadsafe(self._said, text)
+
+    async def perform(self, job_in: Callable[[Path], Job]) -> str | None:
         """Perform the job that `job_in` makes for a folder; return why it has failed, or "".
 
-        None: it was cancelled. `said` is called in the loop with what the job says about its progress.
+        None: it was cancelled.
         """
-        loop = asyncio.get_running_loop()
-        last = ""
-
-        def listen(state: BatchProgress) -> None:
-            nonlocal last
-            if self._is_cancelled:
-                raise _CancelledError
-            text = "".join(state.says)
-            if text != last:
-                last = text
-                loop.call_soon_threadsafe(said, text)
-
         with TemporaryFolder("job") as folder:
             job = job_in(folder / "job")
             try:
                 ended = await asyncio.to_thread(
-                    perform_one, self._program, job, listen, is_pinned=False
+                    perform_one, self._program, job, self._listener, is_pinned=False
                 )
-            except _CancelledError:
+            except JobCancelledError:
                 return None
             except (WanlabError, OSError) as error:
                 return str(error)

@@ -107,7 +107,7 @@ class GalleryRuns:
 
         unit = unit_file.find(command.name)
         self._running, self._progress = unit.name, "starting"
-        self._job = BackgroundJob(JobProgram(measure.load_figures))
+        self._job = BackgroundJob(JobProgram(measure.load_figures), self._show)
         self.push()
         self._tasks.start(self._measure(unit.name, self._job))
 
@@ -117,7 +117,7 @@ class GalleryRuns:
         def job_in(folder: Path) -> Job:
             return figure_job(name, Path(RESULTS), folder, self._folder.path)
 
-        failed = await job.perform(job_in, self._show)
+        failed = await job.perform(job_in)
         self._job, self._running, self._progress = None, "", ""
         self.push()
         if failed is None:  # it was cancelled

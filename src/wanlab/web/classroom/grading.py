@@ -15,15 +15,12 @@ from wanlab.jobs.progress import BatchProgress, Listener
 from wanlab.labs import class_run
 from wanlab.labs.class_run import ClassOptions, ClassRun
 
+from ..background_job import CancellableListener, JobCancelledError
 from ..running_tasks import RunningTasks
 from .roster import GRADES, HAND_INS, Roster, students_with_seeds
 
 Grade = Callable[[Roster, Listener], str]
 """Grades a class, and returns the result in a sentence."""
-
-
-class _CancelledError(Exception):
-    """Raised by the listener of a grading that is to end."""
 
 
 class ClassGrading:
@@ -33,7 +30,7 @@ class ClassGrading:
         self._roster = roster
         self._grade = grade or grade_class
         self._tasks = RunningTasks()
-        self._is_cancelled = False
+        self._listener = CancellableListener(self._note)
         self.progress = ""
         self.result = ""
 
@@ -41,13 +38,13 @@ class ClassGrading:
         """Begin to grade. WanlabError if the class is being graded."""
         if self.progress:
             raise WanlabError("the hand-ins are being graded", "wait, or cancel that first")
-        self._is_cancelled = False
+        self._listener = CancellableListener(self._note)
         self.progress, self.result = "starting", ""
         self._tasks.start(self._perform())
 
     def cancel(self) -> None:
         """End the grading. Finished grades are kept."""
-        self._is_cancelled = True
+        self._listener.cancel()
 
     async def close(self) -> None:
         """End the grading, and wait for its end."""
@@ -56,18 +53,15 @@ class ClassGrading:
 
     async def _perform(self) -> None:
         try:
-            self.result = await asyncio.to_thread(self._grade, self._roster, self._listen)
-        except _CancelledError:
+            self.result = await asyncio.to_thread(self._grade, self._roster, self._listener)
+        except JobCancelledError:
             self.result = "cancelled; finished grades are kept"
         except (WanlabError, OSError) as error:
             self.result = str(error)
         finally:
             self.progress = ""
 
-    def _listen(self, state: BatchProgress) -> None:
-        """Note the progress, in the grading's thread."""
-        if self._is_cancelled:
-            raise _CancelledError
+    def _note(self, state: BatchProgress) -> None:
         self.progress = ": ".join([state.text(), *state.running[:1]])
 
 

@@ -51,7 +51,7 @@ class UnitReports:
                 "wait until it is ready, or cancel it",
             )
         self.unit, self.step = unit, ""
-        self._job = BackgroundJob(JobProgram(load_units))
+        self._job = BackgroundJob(JobProgram(load_units), self._show)
         self._changed()
         self._tasks.start(self._make(unit, self._job))
 
@@ -67,7 +67,7 @@ class UnitReports:
             task = SeededUnit(unit.name, unit.seed, unit.heading)
             return unit_job(task, "virtual", Path(RESULTS), folder, self._folder.path)
 
-        failed = await job.perform(job_in, self._show)
+        failed = await job.perform(job_in)
         self._job, self.unit = None, None
         page = f"{RESULTS}/{unit.run_name(unit.seed)}/report.html"
         if failed == "" and self._folder.shared.has_file(page):
