@@ -1,4 +1,7 @@
-"""Grades a script by its first word, which is the points or an invalid grade, without a machine."""
+"""Grades a script by its first word, which is the points or an invalid grade, without a machine.
+
+The title in the report is that of the unit which the job names, in the course which it names.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from wanlab.errors import MachineError
 from wanlab.jobs.job import Job, Say
 from wanlab.jobs.worker import Perform
+from wanlab.labs import catalog
 from wanlab.labs.class_run import GRADE
 
 LOG = "SAMPLE_GRADING_LOG"
@@ -21,6 +25,8 @@ def load(data: bytes, folder: Path) -> Perform:
 
 def grade(job: Job, say: Say) -> None:
     work, seed = Path(job.options["work"]), job.subject["seed"]
+    course = job.options["course"]
+    unit = catalog.find(job.subject["unit"], None if course is None else Path(course))
     script = work.read_text()
     word = script.split()[0] if script.split() else "0"
     with Path(os.environ[LOG]).open("a") as file:
@@ -60,8 +66,8 @@ def grade(job: Job, say: Say) -> None:
         "seconds": 0,
     }
     report = {
-        "unit": "slow-link",
-        "title": "",
+        "unit": unit.name,
+        "title": unit.title,
         "seed": seed,
         "variant": None,
         "points": int(word),

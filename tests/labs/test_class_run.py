@@ -8,6 +8,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_every_student_is_graded_with_their_own_seed(folder: Path) -> None:
     assert (table[BEN]["points"], table[BEN]["of"]) == ("0", "4")
     assert table[CY]["missed"] == "the link is used"
     assert table[CY]["notes"] == "programs changed: /usr/local/sbin/iperf3"
+
+
+@pytest.mark.parametrize("name", ["slow-link", "prob1"])
+def test_a_grade_is_that_of_a_unit_in_the_chosen_course(folder: Path, name: str) -> None:
+    course = folder / "units" if name == "slow-link" else None
+    hands_in(folder, ANNA, "4", f"{name}.sh")
+    results = ClassRun(replace(options(folder, only=(ANNA,)), course=course)).run()
+    (report,) = [result["grade"] for result in results if result["grade"]]
+    assert (report["unit"], report["title"]) == (name, catalog.find(name, course).title)
 
 
 def test_moodle_and_canvas_get_their_columns(folder: Path) -> None:
