@@ -44,6 +44,11 @@ def test_ten_megabytes_of_binary_data_pass_unchanged(wanlab: Any) -> None:
     assert wanlab("exec", "--", "cat", input=MEGABYTES_10).output == MEGABYTES_10
 
 
+def test_the_machine_has_the_memory_that_was_asked_for(wanlab: Any) -> None:
+    ran = wanlab("exec", "--memory", "512MB", "--", "head", "-n1", "/proc/meminfo")
+    assert 300_000 < int(ran.output.split()[1]) < 500_000  # in kB; the kernel keeps a part
+
+
 def test_a_file_is_read_to_its_end(wanlab: Any, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(MEGABYTES_10)
     with (tmp_path / "in").open("rb") as file:

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from handbook.command_reference import commands
+
+from wanlab.machine_options import MACHINE_OPTIONS
 
 
 def _wanlab(*words: str) -> tuple[str, str]:
@@ -29,6 +32,23 @@ def _wanlab(*words: str) -> tuple[str, str]:
 def test_usage_is_written_as_in_man_pages(command: str, usage: str) -> None:
     shown, _ = _wanlab(*command.split(), "--help")
     assert shown.splitlines()[0] == f"Usage: {usage}"
+
+
+def test_options_of_the_machine_are_called_the_same_in_every_command() -> None:
+    found = set()
+    for words, command in commands().items():
+        for option in command.params:
+            name = option.opts[0].removeprefix("--")
+            if name in MACHINE_OPTIONS:
+                found.add(words.split()[0])
+                assert option.metavar == MACHINE_OPTIONS[name].metavar, words
+    assert {"exec", "capture", "lab", "run", "sweep", "web"} <= found
+
+
+def test_help_of_python_has_every_option_of_the_machine() -> None:
+    shown, _ = _wanlab("python", "--help")
+    for name, option in MACHINE_OPTIONS.items():
+        assert f"--{name} {option.metavar}" in shown
 
 
 def test_a_missing_file_is_named_once_and_without_error_numbers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from wanlab.machine_options import MACHINE_OPTIONS
 from wanlab.mininet import options
 
 
@@ -150,8 +151,8 @@ def test_an_unknown_machine_is_reported(arguments: list[str], words: str) -> Non
 def test_the_help_describes_options_of_the_machine_and_the_wire() -> None:
     text = " ".join(options.parser().format_help().split())
     assert text.startswith("Usage: mn [options]")
-    for option in options.MACHINE_OPTIONS:
-        assert f"--{option.name}=" in text
+    for name, option in MACHINE_OPTIONS.items():
+        assert f"--{name}={option.metavar} {option.phrase}" in text
     assert "Without --link tc,bw=..., links run at 1 Gbit/s" in text
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from wanlab import __version__
+from wanlab.machine_options import as_lines
 
 from . import completions
 from .browser import web
@@ -22,9 +23,9 @@ from .options import (
     Json,
     OptionalSeed,
     SessionFile,
-    Traps,
     WireOption,
     file_option,
+    machine_option,
     node_option,
     number_option,
     topology_option,
@@ -84,6 +85,7 @@ app.command()(web)
 
 @app.command("exec", context_settings={"allow_extra_args": False, "ignore_unknown_options": True})
 def execute(
+    context: typer.Context,
     command: Annotated[
         list[str],
         typer.Argument(help="The command and its arguments.", metavar="[--] COMMAND..."),
@@ -101,23 +103,11 @@ def execute(
     clock: Clock = "virtual",
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
+    memory: Annotated[str | None, machine_option("memory")] = None,
     session: SessionFile = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            help="The kernel of the machine; see: wanlab kernel list (default: 6.12).",
-            metavar="NAME",
-            autocompletion=completions.kernel_names,
-        ),
-    ] = None,
-    traps: Traps = None,
-    keep_files: Annotated[
-        str | None,
-        typer.Option(
-            help="Copy files that the command writes outside the current folder to FOLDER in it.",
-            metavar="FOLDER",
-        ),
-    ] = None,
+    kernel: Annotated[str | None, machine_option("kernel")] = None,
+    traps: Annotated[str | None, machine_option("traps")] = None,
+    keep_files: Annotated[str | None, machine_option("keep-files")] = None,
     no_drops: Annotated[
         bool,
         typer.Option("--no-drops", help="Do not say at the end where the network lost packets."),
@@ -128,14 +118,7 @@ def execute(
             "--ipv6", help="Give hosts an IPv6 address, too: fd00::1, fd00::2, ... (ping -6 h2)."
         ),
     ] = False,
-    date: Annotated[
-        str | None,
-        typer.Option(
-            help="The date (UTC) at which the network begins, such as 2026-11-28, or now "
-            "(default: 2026-01-01).",
-            metavar="DATE",
-        ),
-    ] = None,
+    date: Annotated[str | None, machine_option("date")] = None,
 ) -> None:
     """Run a command as root in a new machine, in the current folder.
 
@@ -169,16 +152,20 @@ def execute(
             command,
             topo=topo,
             node=node,
-            clock=clock,
-            wire=wire,
-            seed=seed,
-            session=session,
-            kernel=kernel,
-            traps=traps,
+            network_options={
+                "clock": clock,
+                "wire": wire,
+                "seed": seed,
+                "memory": memory,
+                "session": session or False,
+                "kernel": kernel,
+                "traps": traps,
+            },
             keep_files=keep_files,
             no_drops=no_drops,
             ipv6=ipv6,
             date=date,
+            known=[name for option in context.command.params for name in option.opts],
         )
     )
 
@@ -203,11 +190,33 @@ def mininet(
     raise typer.Exit(inside.run_mn(arguments or []))
 
 
+PYTHON_HELP = f"""\
+Run a Python script, such as one for Mininet, in a machine.
+
+\b
+wanlab python topology.py
+wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
+
+It runs as root. Without SCRIPT, Python reads standard input. The script can import Mininet's
+modules (from mininet.net import Mininet) and wanlab's. The machine shares the current folder; other
+files that the script writes are lost when the machine ends, and named then. sleep(10) takes 10 s of
+the machine's time. A link runs at 1 Gbit/s unless it has a `bw`.
+
+\b
+OPTIONS, before the script:
+{as_lines(98)}
+  --strict                      fail instead of warning if something in the script has no effect
+
+Exit status: that of the script.
+"""
+
+
 @app.command(
     "python",
     cls=PassedOn,
     context_settings=ALL_ARGUMENTS,
     options_metavar="[OPTIONS] [SCRIPT [ARGUMENTS]]",
+    help=PYTHON_HELP,
 )
 def python(
     arguments: Annotated[
@@ -215,36 +224,7 @@ def python(
         typer.Argument(autocompletion=completions.python_arguments, hidden=True),
     ] = None,
 ) -> None:
-    """Run a Python script, such as one for Mininet, in a machine.
-
-    \b
-    wanlab python topology.py
-    wanlab python --clock real --seed 7 experiment.py --rounds 3 > results.txt
-
-    It runs as root. Without SCRIPT, Python reads standard input. The script can import Mininet's
-    modules (from mininet.net import Mininet) and wanlab's. The machine shares the current folder; other
-    files that the script writes are lost when the machine ends, and named then. sleep(10) takes 10 s of
-    the machine's time. A link runs at 1 Gbit/s unless it has a `bw`.
-
-    \b
-    OPTIONS, before the script (defaults in parentheses):
-      --clock virtual|real        as fast as possible and repeatable, or real (virtual)
-      --pace fast|real            real: virtual time never passes faster than real time (fast)
-      --kernel NAME               the kernel to boot, see wanlab kernel list (6.12)
-      --traps MODE                how it takes over system calls: ptrace, inprocess or seccomp
-      --wire mtu|gso              packets as on a real wire, or up to 64 KB, which is faster (mtu)
-      --seed NUMBER               seed of all random numbers in the machine (1)
-      --line-rate RATE            line rate of the ports (1Gbps)
-      --memory SIZE               memory of the machine, such as 4GB
-      --allow-connect ADDRESS:PORT   let programs connect to this address, such as a controller's
-      --session FILE              record all input and output, for: wanlab replay FILE
-      --date DATE                 when the network begins, such as 2026-11-28, or now (2026-01-01)
-      --keep-files FOLDER         copy files that were written elsewhere to this folder
-      --venv FOLDER               virtual environment to use (default: the active one)
-      --strict                    fail instead of warning if something in the script has no effect
-
-    Exit status: that of the script.
-    """
+    """`PYTHON_HELP` describes it."""
     from . import inside
 
     raise typer.Exit(inside.run_python(arguments or []))

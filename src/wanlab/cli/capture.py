@@ -98,7 +98,7 @@ def run(
         network = Network(topology, **network_options)  # type: ignore[arg-type]
         capture = Capture(*ports_at(topology, places), file=file, **options)  # type: ignore[arg-type]
         start = (network[node] if node else network.root).start
-        paces = topologies.one_of("pace", pace, ("fast", "real")) == "real"
+        paces = pace == "real"
         with _output_to_stderr(not isinstance(file, str)):
             status = execute.run_in(
                 network,

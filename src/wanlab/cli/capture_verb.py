@@ -9,10 +9,9 @@ import typer
 from . import completions
 from .options import (
     OptionalSeed,
-    Traps,
     WireOption,
-    choice_option,
     file_option,
+    machine_option,
     node_option,
     number_option,
     topology_option,
@@ -94,16 +93,11 @@ def capture(
     ] = None,
     pace: Annotated[
         str,
-        choice_option(
-            "fast, or real: time never passes faster than real time.",
-            "PACE",
-            "fast",
-            "real",
-        ),
+        machine_option("pace", has_default=True),
     ] = "fast",
     wire: WireOption = "mtu",
     seed: OptionalSeed = None,
-    traps: Traps = None,
+    traps: Annotated[str | None, machine_option("traps")] = None,
 ) -> None:
     """Capture packets at ports of a network.
 
@@ -120,9 +114,7 @@ def capture(
     Exit status: that of the command.
     """
     from . import capture as command_module
-    from . import topologies
 
-    options: dict[str, object] = {"wire": topologies.one_of("wire", wire, ("mtu", "gso"))}
     raise typer.Exit(
         command_module.run(
             context.meta[COMMAND],
@@ -135,6 +127,6 @@ def capture(
             expression=" ".join(expression or []),
             time=time,
             pace=pace,
-            network_options={**options, "seed": seed, "traps": traps},
+            network_options={"wire": wire, "seed": seed, "traps": traps},
         )
     )

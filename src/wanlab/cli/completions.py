@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wanlab.machine_options import MACHINE_OPTIONS
+
 if TYPE_CHECKING:
     from wanlab import Topology
 
 Completion = Callable[[typer.Context, str], list[str | tuple[str, str]]]
 """Returns the words that may complete a command line, some with an explanation."""
+_MACHINE_VALUES = {f"--{name}": option.choices for name, option in MACHINE_OPTIONS.items()}
 TOPOLOGY_FILES = (".mn", ".yaml", ".yml", ".json")
 
 
@@ -177,28 +180,24 @@ def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
     from wanlab.mininet import options
 
     before = str((context.params.get("arguments") or [""])[-1])
-    choices = {f"--{option.name}": option.choices for option in options.MACHINE_OPTIONS}
     if before == "--topo":
         yield from _topology_words(incomplete)
     elif before in options.VALUES:
         yield from options.VALUES[before]
-    elif choices.get(before):
-        yield from choices[before]
-    elif before not in choices:
+    elif before in _MACHINE_VALUES:
+        yield from _MACHINE_VALUES[before]
+    else:
         yield from options.names()
 
 
 @_quietly
 def python_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield the options of the machine, or the values of the option before; the script is a file."""
-    from wanlab.mininet import options
-
     before = str((context.params.get("arguments") or [""])[-1])
-    choices = {f"--{option.name}": option.choices for option in options.MACHINE_OPTIONS}
-    if before in choices:
-        yield from choices[before]
+    if before in _MACHINE_VALUES:
+        yield from _MACHINE_VALUES[before]
     elif incomplete.startswith("-"):
-        yield from choices
+        yield from _MACHINE_VALUES
 
 
 def _typed_topology(context: typer.Context) -> Topology:

@@ -9,11 +9,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
@@ -25,27 +25,12 @@ from .lines import VARIABLES, LineService, StreamLines
 from .signals import EndedBySignal
 from .streams import Abandoned, Input, Output, is_same_file, print_hints
 from .time_slices import LISTEN_REAL_S, TimeSlices
-from .topologies import one_of
 from .windows import refuse
 
 DOUBLE_PRESS_REAL_S = 2.0
 DELIVERY_REAL_S = 3.0
 """After one second, the kernel preempts a command that computes; the command then receives Ctrl-C."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
-OPTIONS = (
-    "--topo",
-    "--node",
-    "--clock",
-    "--wire",
-    "--seed",
-    "--session",
-    "--kernel",
-    "--traps",
-    "--keep-files",
-    "--no-drops",
-    "--ipv6",
-    "--date",
-)
 BUSY = "the command is computing and has not received Ctrl-C yet; press it again to end the machine"
 
 
@@ -54,37 +39,27 @@ def run(
     *,
     topo: str | None,
     node: str | None,
-    clock: str | None,
-    wire: str,
-    seed: int | None,
-    session: Path | None = None,
-    kernel: str | None = None,
-    traps: str | None = None,
-    keep_files: str | None = None,
-    no_drops: bool = False,
-    ipv6: bool = False,
-    date: str | None = None,
+    network_options: Mapping[str, Any],
+    keep_files: str | None,
+    no_drops: bool,
+    ipv6: bool,
+    date: str | None,
+    known: Sequence[str],
 ) -> int:
-    """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it."""
+    """Run a command and return its exit status; as in a shell, 128 + N if signal N ended it.
+
+    `known` are the options of `wanlab exec`, for a wrong one that is taken for the command.
+    """
     if command[0].startswith("-"):
         raise WanlabError(
-            f"there is no option {command[0]}", did_you_mean(command[0].partition("=")[0], OPTIONS)
+            f"there is no option {command[0]}", did_you_mean(command[0].partition("=")[0], known)
         )
     keep = lost_files.check_keep_folder(keep_files) if keep_files is not None else ""
     venv = virtual_environment.chosen(None)
     topology = topologies.read(topo) if topo else Topology()
     if ipv6 and not topology.ipv6_base:
         topology = replace(topology, ipv6_base=IPV6_BASE)
-    network = Network(
-        topology,
-        clock=clock and one_of("clock", clock, ("virtual", "real")),  # type: ignore[arg-type]
-        wire=one_of("wire", wire, ("mtu", "gso")),  # type: ignore[arg-type]
-        seed=seed,
-        session=session or False,
-        kernel=kernel,
-        traps=traps,
-        visible_folders=venv.folders if venv else (),
-    )
+    network = Network(topology, **network_options, visible_folders=venv.folders if venv else ())
     own_path = (
         virtual_environment.own_programs() if os.environ.get("VIRTUAL_ENV") and not venv else []
     )

@@ -15,7 +15,6 @@ from wanlab.machine.embedded import find_image
 from wanlab.shared_folder import file_error, write_output
 
 from .progress import Progress, SeriesProgress
-from .topologies import one_of
 
 RED, GREEN, YELLOW, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
 COLOURS = {
@@ -25,7 +24,6 @@ COLOURS = {
     agreement.CONTRADICTS: RED,
     agreement.UNKNOWN: RED,
 }
-CLOCKS = ("virtual", "real")
 
 
 def show_list(*, as_json: bool = False, units: Path | None = None) -> None:
@@ -65,7 +63,6 @@ def run(
     start_jitter_ns: int = 0,
 ) -> int:
     """Run a unit and print its report; return 0 if no step failed and no number is astray."""
-    one_of("clock", clock, CLOCKS)
     unit = catalog.find(name)
     seed = unit.seed if seed is None else seed
     from wanlab.labs import unit_run  # it loads matplotlib, which takes a second
@@ -118,7 +115,6 @@ def run_several(
     """
     from wanlab.labs import course_page, distribution, series
 
-    one_of("clock", clock, CLOCKS)
     names = catalog.expanded(names)
     known = distribution.read_all(distributions) if distributions is not None else {}
     with SeriesProgress() as progress:
@@ -165,7 +161,6 @@ def run_seeds(
     """
     from wanlab.labs import distribution, series
 
-    one_of("clock", clock, CLOCKS)
     with SeriesProgress() as progress:
         result, path = series.distribution_of(
             names,
@@ -222,7 +217,6 @@ def check(
     """Grade a script or a session, or, inside `wanlab lab start`, the network that is running there."""
     from wanlab.labs import checking
 
-    one_of("clock", clock, CLOCKS)
     unit = catalog.find(name, units)
     progress = Progress()
     try:

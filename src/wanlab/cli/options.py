@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.models import OptionInfo
+
+from wanlab.errors import WanlabError
+from wanlab.machine_options import MACHINE_OPTIONS
 
 from . import completions
 
@@ -51,11 +55,48 @@ def number_option(help: str, *names: str, min: float | None = None) -> OptionInf
     return option
 
 
-Seed = Annotated[int, number_option("Seed of all random numbers in the machine.", min=0)]
-OptionalSeed = Annotated[
-    int | None,
-    number_option("Seed of all random numbers in the machine (default: 1).", min=0),
-]
+def machine_option(
+    name: str,
+    *,
+    help: str = "",
+    has_default: bool = False,
+    min: float | None = None,
+    apply: Callable[[str], object] = lambda value: None,
+) -> OptionInfo:
+    """Return an option of the table `MACHINE_OPTIONS`, whose value is checked when it is parsed.
+
+    With `has_default`, typer shows the default, otherwise the help says it. `apply` gets the value.
+    """
+    row = MACHINE_OPTIONS[name]
+
+    def check(value: Any) -> Any:
+        if value and row.choices:
+            one_of(name, value, row.choices)
+        if value:
+            apply(value)
+        return value
+
+    complete = completions.one_of(*row.choices) if row.choices else None
+    option: OptionInfo = typer.Option(
+        f"--{name}",
+        help=help or row.sentence(with_default=not has_default),
+        metavar=row.metavar,
+        min=min,
+        autocompletion=completions.kernel_names if name == "kernel" else complete,
+        callback=check,
+    )
+    return option
+
+
+def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
+    """Return the value if it is one of `known`. Raises WanlabError otherwise."""
+    if value not in known:
+        raise WanlabError(f"--{option} {value}: unknown value", f"use one of: {', '.join(known)}")
+    return value
+
+
+Seed = Annotated[int, machine_option("seed", has_default=True, min=0)]
+OptionalSeed = Annotated[int | None, machine_option("seed", min=0)]
 UnitSeed = Annotated[
     int | None,
     number_option(
@@ -64,19 +105,14 @@ UnitSeed = Annotated[
         min=0,
     ),
 ]
-Clock = Annotated[
-    str,
-    choice_option("virtual (as fast as possible, repeatable) or real.", "CLOCK", "virtual", "real"),
-]
+Clock = Annotated[str, machine_option("clock", has_default=True)]
 Pace = Annotated[
     str | None,
-    choice_option(
-        "In the windows of tmux, where time passes as on a real clock: fast lets a minute pass in a "
-        "second once no key has been pressed for 5 s. Without tmux, commands are as fast as possible; "
-        "real: never faster than real time.",
-        "PACE",
-        "fast",
-        "real",
+    machine_option(
+        "pace",
+        help="In the windows of tmux, where time passes as on a real clock: fast lets a minute pass "
+        "in a second once no key has been pressed for 5 s. Without tmux, commands are as fast as "
+        "possible; real: never faster than real time.",
     ),
 ]
 StartJitter = Annotated[
@@ -88,64 +124,30 @@ StartJitter = Annotated[
         metavar="TIME",
     ),
 ]
-WireOption = Annotated[
-    str,
-    choice_option(
-        "mtu (packets as on a real wire) or gso (up to 64 KB, as on plain veth; faster).",
-        "WIRE",
-        "mtu",
-        "gso",
-    ),
-]
+WireOption = Annotated[str, machine_option("wire", has_default=True)]
 
 
-def _boot(name: str | None) -> str | None:
+def _boot(name: str) -> None:
     """Let every network of this process and its children boot the kernel of this name."""
-    if name:
-        import os
+    import os
 
-        from wanlab.machine.embedded import IMAGE_VARIABLE, find_image
+    from wanlab.machine.embedded import IMAGE_VARIABLE, find_image
 
-        find_image(name)  # builds it if need be, and says what is wrong with the name
-        os.environ[IMAGE_VARIABLE] = name
-    return name
+    find_image(name)  # builds it if need be, and says what is wrong with the name
+    os.environ[IMAGE_VARIABLE] = name
 
 
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        help="The kernel to boot; see: wanlab kernel list (default: 6.12).",
-        metavar="NAME",
-        autocompletion=completions.kernel_names,
-        callback=_boot,
-    ),
-]
-
-
-def _choose_traps(mode: str | None) -> str | None:
+def _choose_traps(mode: str) -> None:
     """Let every network of this process and its children run in this mode."""
-    if mode:
-        import os
+    import os
 
-        from wanlab.machine.embedded import TRAPS_VARIABLE, read_mode
+    from wanlab.machine.embedded import TRAPS_VARIABLE
 
-        os.environ[TRAPS_VARIABLE] = read_mode(mode)
-    return mode
+    os.environ[TRAPS_VARIABLE] = mode
 
 
-TRAPS_HELP = (
-    "How the kernel takes over system calls: ptrace, inprocess or seccomp; results are the same "
-    "(default: the best that is possible; wanlab docs kernels)."
-)
-Traps = Annotated[
-    str | None,
-    typer.Option(
-        help=TRAPS_HELP,
-        metavar="MODE",
-        autocompletion=completions.one_of("ptrace", "inprocess", "inprocess-nopatch", "seccomp"),
-        callback=_choose_traps,
-    ),
-]
+Kernel = Annotated[str | None, machine_option("kernel", apply=_boot)]
+Traps = Annotated[str | None, machine_option("traps", apply=_choose_traps)]
 Jobs = Annotated[
     int | None,
     number_option("Runs in parallel (default: one per CPU).", "-j", "--jobs", min=1),
@@ -156,10 +158,7 @@ Scheduler = Annotated[
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use cached results nor cache new ones.")
 ]
-SessionFile = Annotated[
-    Path | None,
-    file_option("Record all input and output, for: wanlab replay FILE.", "--session"),
-]
+SessionFile = Annotated[Path | None, machine_option("session")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Units = Annotated[
     Path | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import SessionFile, Traps, folder_option
+from .options import SessionFile, folder_option, machine_option
 
 
 def replay(
@@ -40,7 +40,7 @@ def replay(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Replay even on a different kernel.")
     ] = False,
-    traps: Traps = None,
+    traps: Annotated[str | None, machine_option("traps")] = None,
 ) -> None:
     """Repeat a recorded session and print its output.
 

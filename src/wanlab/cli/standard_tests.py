@@ -61,7 +61,7 @@ def run(
     fixed: dict[str, Value] = {
         **{"test": test.name, "seconds": seconds, "flows": flows},
         **{"client": client, "server": server},
-        "wire": topologies.one_of("wire", wire, ("mtu", "gso")),
+        "wire": wire,
         "topology": _as_text(topo) if topo else "",
     }
     design = Design(axes, ({k: v for k, v in fixed.items() if v != ""},), repeats=seeds)

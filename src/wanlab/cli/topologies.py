@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from wanlab import Topology, load, save, shapes
-from wanlab.errors import WanlabError
 from wanlab.plan import plan_script
 from wanlab.shared_folder import file_error, write_output
 from wanlab.topology.file_names import FOREIGN, GNS3
@@ -26,7 +25,7 @@ def is_file(text: str) -> bool:
 
 
 def script(text: str, wire: str) -> str:
-    return plan_script(read(text), wire=one_of("wire", wire, ("mtu", "gso")))  # type: ignore[arg-type]
+    return plan_script(read(text), wire=wire)  # type: ignore[arg-type]
 
 
 def write(text: str, wire: str, path: Path) -> None:
@@ -39,10 +38,3 @@ def write(text: str, wire: str, path: Path) -> None:
         write_output(path, content)
     except OSError as error:
         raise file_error("write", path, error) from None
-
-
-def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
-    """Return the value if it is one of `known`. Raises WanlabError otherwise."""
-    if value not in known:
-        raise WanlabError(f"--{option} {value}: unknown value", f"use one of: {', '.join(known)}")
-    return value

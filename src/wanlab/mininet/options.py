@@ -15,10 +15,11 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from wanlab import __version__
+from wanlab.machine_options import MACHINE_OPTIONS
 
 MININET_VERSION = "2.3.1"
 """The version of Mininet whose options and prompt wanlab has."""
-LINE_RATE = "1Gbps"
+LINE_RATE = MACHINE_OPTIONS["line-rate"].default
 OPENFLOW_PORTS = (6653, 6633)
 LEVELS = "debug|info|output|warning|warn|error|critical"
 TOPO_HELP = "linear|minimal|reversed|single|torus|tree[,param=value...], or a file (.mn, .yaml)"
@@ -43,82 +44,6 @@ Exit status: 0; 1 if a test failed, a ping test lost packets, or an error occurr
 """
 
 
-@dataclass(frozen=True)
-class MachineOption:
-    """An option that chooses the machine."""
-
-    name: str
-    metavar: str
-    help: str
-    choices: tuple[str, ...] = ()
-
-
-MACHINE_OPTIONS = (
-    MachineOption(
-        "clock",
-        "CLOCK",
-        "virtual (default; as fast as it can be computed, and repeatable) or real",
-        ("virtual", "real"),
-    ),
-    MachineOption(
-        "pace",
-        "PACE",
-        "fast (default; time stops at the prompt) or real (virtual time passes at the prompt, too, and"
-        " never faster than real time)",
-        ("fast", "real"),
-    ),
-    MachineOption(
-        "wire",
-        "WIRE",
-        "mtu (default; packets as on a real wire) or gso (packets of up to 64 KB, as on plain veth;"
-        " faster)",
-        ("mtu", "gso"),
-    ),
-    MachineOption("seed", "NUMBER", "seed of all random numbers in the machine (default: 1)"),
-    MachineOption("kernel", "NAME", "kernel to boot, see: wanlab kernel list (default: 6.12)"),
-    MachineOption(
-        "traps",
-        "MODE",
-        "how the kernel takes over system calls: ptrace, inprocess or seccomp (default: the best that"
-        " is possible; results are the same)",
-        ("ptrace", "inprocess", "inprocess-nopatch", "seccomp"),
-    ),
-    MachineOption(
-        "memory", "SIZE", "memory of the machine, such as 4GB (default: depends on --topo)"
-    ),
-    MachineOption(
-        "line-rate",
-        "RATE",
-        f"line rate of the ports (default: {LINE_RATE}); `bw` of a link limits it further",
-    ),
-    MachineOption(
-        "allow-connect",
-        "ADDRESS:PORT",
-        "let programs in the machine connect to this address; separate several by commas (addresses of"
-        " --controller remote are allowed anyway)",
-    ),
-    MachineOption(
-        "session",
-        "FILE",
-        "record all input (including passwords) and output, for: wanlab replay FILE",
-    ),
-    MachineOption(
-        "date",
-        "DATE",
-        "the date (UTC) at which the network begins, such as 2026-11-28, or now (default: 2026-01-01)",
-    ),
-    MachineOption(
-        "keep-files",
-        "FOLDER",
-        "at the end, copy files that programs wrote outside the current folder to FOLDER in it (default:"
-        " they are lost, and named)",
-    ),
-    MachineOption(
-        "venv",
-        "FOLDER",
-        "virtual environment (Python and packages) for scripts (default: the active one)",
-    ),
-)
 VALUES: Mapping[str, tuple[str, ...]] = {
     f"--{option}": tuple(help.partition("[")[0].split("|"))
     for option, help in (
@@ -137,7 +62,7 @@ STP_HELP = (
     "needs, and wait 32 s of virtual time for it"
 )
 IPV6_HELP = "give hosts IPv6 addresses, too: fd00::1, fd00::2, ... (h1 ping -6 h2)"
-MACHINE_NAMES = tuple(f"--{option.name}" for option in MACHINE_OPTIONS)
+MACHINE_NAMES = tuple(f"--{name}" for name in MACHINE_OPTIONS)
 
 
 class Options(optparse.OptionParser):
@@ -279,8 +204,8 @@ def _add_wanlab_options(options: Options) -> None:
     group.add_option("--ipv6", action="store_true", help=IPV6_HELP)
     group.add_option("--stp", action="store_true", help=STP_HELP)
     group.add_option("--strict", action="store_true", help=STRICT_HELP)
-    for option in MACHINE_OPTIONS:
-        group.add_option(f"--{option.name}", metavar=option.metavar, help=option.help)
+    for name, option in MACHINE_OPTIONS.items():
+        group.add_option(f"--{name}", metavar=option.metavar, help=option.phrase)
     options.add_option_group(group)
 
 
@@ -289,10 +214,10 @@ def read(arguments: Sequence[str], options: Options) -> optparse.Values:
     values, rest = options.parse_args(list(arguments))
     if rest:
         options.error(f"unexpected argument: {rest[0]}")
-    for option in MACHINE_OPTIONS:
-        if getattr(values, option.name.replace("-", "_")) is not None:
+    for name in MACHINE_OPTIONS:
+        if getattr(values, name.replace("-", "_")) is not None:
             options.error(
-                f"--{option.name} is too late: the machine is already running (give it to `wanlab mn`, "
+                f"--{name} is too late: the machine is already running (give it to `wanlab mn`, "
                 "spelled out in full)"
             )
     for name, reason in UNSUPPORTED.items():
@@ -391,7 +316,7 @@ def split(arguments: Sequence[str], *, only_first: bool = False) -> SplitArgumen
 
 
 def _checked(name: str, value: str) -> str:
-    option = next(option for option in MACHINE_OPTIONS if option.name == name)
+    option = MACHINE_OPTIONS[name]
     if option.choices and value not in option.choices:
         known = ", ".join(map(repr, option.choices))
         raise ValueError(f"option --{name}: invalid choice: {value!r} (choose from {known})")

@@ -78,7 +78,7 @@ def limit_warnings(dropped: int, netstats: Mapping[str, str]) -> Iterator[str]:
         if protocol_counters(text).get("TcpExtTCPMemoryPressures", 0):
             yield (
                 f"TCP in {node or 'root'} ran short of memory: give the network more "
-                "(memory= in Python; --memory of wanlab mn and python)"
+                "(memory= in Python; --memory of wanlab mn, python and exec)"
             )
 
 

@@ -112,7 +112,7 @@ def check_memory_available(memory_bytes: int) -> None:
                     f"the machine needs at least {min_bytes >> 20} MiB of memory, "
                     f"and {available_bytes >> 20} MiB are available",
                     "end other programs, or ask for less "
-                    "(memory= in Python; --memory of wanlab mn and python)",
+                    "(memory= in Python; --memory of wanlab mn, python and exec)",
                 )
 
 
