@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import BuildError
+from .programs import INTERRUPTS, interrupts_held
 
 _STEP = re.compile(rb"  [A-Z][A-Z0-9_.+]* +\S")
 _TAIL_LINES = 30
 _GUARD = Path(__file__).with_name("guard.py")
 _GRACE_S = 5.0
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # If these programs are installed, the kernel's configuration contains their versions. The image
 # contains its configuration, so it would depend on them, although no part of it is built with them.
 _NOT_USED = ("RUSTC", "BINDGEN", "PAHOLE")
@@ -73,38 +73,23 @@ def run_make(
 def _started(
     command: Sequence[str], folder: Path, variables: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start make with its guard, and end all processes of their group on exit.
-
-    Signals are blocked while make starts: otherwise the child could run this program's handler, or the
-    handler could run before `process` is known and can be ended.
-    """
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    """Start make with its guard, and end all processes of their group on exit."""
+    process: subprocess.Popen[bytes] | None = None
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command],
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=_prepare_child,
-        )
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            yield process
-        finally:
-            _end(process)
+        with interrupts_held():
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command],
+                cwd=folder,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        yield process
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _prepare_child() -> None:
-    """Unblock the signals that the parent has blocked."""
-    for number in _INTERRUPTS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+        if process is not None:
+            _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -147,7 +132,7 @@ def terminated_as_interrupt() -> Iterator[None]:
             signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    previous = {number: signal.getsignal(number) for number in _INTERRUPTS}
+    previous = {number: signal.getsignal(number) for number in INTERRUPTS}
     previous = {number: old for number, old in previous.items() if old != signal.SIG_IGN}
     try:
         for number in previous:

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernelbuild import requirements
@@ -96,6 +98,35 @@ def test_an_interrupt_ends_make_and_its_children(tmp_path: Path) -> None:
     assert [ended(descriptor) for descriptor in descriptors] == [True, True]
 
 
+def test_an_interrupt_while_make_is_being_started_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal arrives in a thread that was there before; its handler would run in this one."""
+    started: list[subprocess.Popen[bytes]] = []
+    may_interrupt = threading.Event()
+
+    def interrupt() -> None:
+        may_interrupt.wait(60)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+
+    class InterruptedPopen(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            may_interrupt.set()
+            thread.join()
+
+    monkeypatch.setattr(subprocess, "Popen", InterruptedPopen)
+    (tmp_path / "Makefile").write_text("all:\n\t@sleep 60\n")
+    log = tmp_path / "build.log"
+    with pytest.raises(KeyboardInterrupt):
+        run_make(tmp_path, ["all"], compiler="gcc", timestamp="t", log=log)
+    assert started[0].returncode is not None
+
+
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     present = {"gcc", "make", "ld"}
 
@@ -120,7 +151,9 @@ def test_a_disk_that_is_too_small_is_refused_before_the_build(tmp_path: Path) ->
 BUILDER = """
 import sys
 import tarfile
+import threading
 from pathlib import Path
+from typing import Any
 sys.path.insert(0, sys.argv[1])
 from kernelbuild.make import run_make
 folder = Path(sys.argv[2])

@@ -42,8 +42,6 @@ def source_versions() -> list[str]:
 
 @contextlib.contextmanager
 def _recipe_errors() -> Iterator[None]:
-    if str(KERNEL) not in sys.path:
-        sys.path.append(str(KERNEL))
     from kernelbuild import BuildError
 
     try:

@@ -15,11 +15,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TextIO
+
+from kernelbuild.programs import interrupts_held
 
 from .errors import DevError
 
@@ -144,7 +145,7 @@ def _started(
     """Start a process that is ended at the end of the body."""
     process: subprocess.Popen[bytes] | None = None
     try:
-        with _interrupts_held() as held:
+        with interrupts_held():
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -154,8 +155,6 @@ def _started(
                 stderr=subprocess.STDOUT,
                 process_group=0 if ends_children else None,
             )
-        if held:
-            raise KeyboardInterrupt
         yield process
     finally:
         if process is not None:
@@ -163,24 +162,6 @@ def _started(
                 _end(process, ends_children)
             if process.stdout is not None:
                 process.stdout.close()
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[list[int]]:
-    """Collect interrupts instead of raising them: one in the middle of Popen would lose the process."""
-    held: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # it gets no signals
-        yield held
-        return
-    before = {
-        number: signal.signal(number, lambda number, _: held.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield held
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _end(process: subprocess.Popen[bytes], with_children: bool) -> None:
