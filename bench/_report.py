@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wanlab import __version__
-from wanlab.machine.embedded import find_image
-from wanlab.machine.embedded.image import IMAGE_VARIABLE
+from wanlab.machine.embedded import KERNEL_VARIABLE, find_image
 
 GAP = "  "
 MIN_WIDTH = 8
@@ -39,7 +38,7 @@ class Report:
         self._name = name
         self._tables: dict[str, Table] = {}
         self._image = find_image(kernel)
-        os.environ[IMAGE_VARIABLE] = str(self._image.folder)
+        os.environ[KERNEL_VARIABLE] = str(self._image.folder)
         self._load_before = os.getloadavg()[0]
 
     def table(self, name: str, columns: Sequence[str]) -> Table:

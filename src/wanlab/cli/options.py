@@ -131,10 +131,10 @@ def _boot(name: str) -> None:
     """Let every network of this process and its children boot the kernel of this name."""
     import os
 
-    from wanlab.machine.embedded import IMAGE_VARIABLE, find_image
+    from wanlab.machine.embedded import KERNEL_VARIABLE, find_image
 
     find_image(name)  # builds it if need be, and says what is wrong with the name
-    os.environ[IMAGE_VARIABLE] = name
+    os.environ[KERNEL_VARIABLE] = name
 
 
 def _choose_traps(mode: str) -> None:

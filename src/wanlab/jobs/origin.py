@@ -14,14 +14,14 @@ Nothing else may change a result.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from wanlab.machine.embedded.image import IMAGE_VARIABLE, find_image
+from wanlab.machine.defaults import default_kernel
+from wanlab.machine.embedded.image import find_image
 from wanlab.record.provenance import as_text
 
 from .programs import PROGRAMS, program_hashes
@@ -71,7 +71,7 @@ def current_origin(
         "parameters": dict(parameters or {}),
         "clock": clock,
         "wanlab": code_hash(PACKAGE, uninvolved_folders),
-        "kernel": kernel_hash(kernel or os.environ.get(IMAGE_VARIABLE, "")),
+        "kernel": kernel_hash(kernel or default_kernel()),
         "programs": program_hashes((*PROGRAMS, *programs)),
         "python": platform.python_version(),
     }

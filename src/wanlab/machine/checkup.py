@@ -272,8 +272,9 @@ def _why_not_traced(error: OSError) -> tuple[str, str]:
 
 def _traps() -> str:
     """Return the mode in which machines take over system calls on virtual time, and why."""
+    from .defaults import TRAPS_VARIABLE
     from .embedded.image import find_image
-    from .embedded.traps import NAMES, TRAPS_VARIABLE, choose_traps, chosen_mode, why_not_in_process
+    from .embedded.traps import NAMES, choose_traps, chosen_mode, why_not_in_process
 
     image = find_image()
     mode = choose_traps(image)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind, MachineTraits
+from wanlab.machine.defaults import default_kernel
 from wanlab.machine.here import HereMachine, is_inside, read_about
 from wanlab.machine.kinds import traits_of
 from wanlab.plan import Wire
@@ -17,8 +17,6 @@ from wanlab.units import parse_rate, parse_size, whole_number
 
 BASE_MEMORY_BYTES = 2 << 30
 NODE_MEMORY_BYTES = 2 << 20
-KERNEL_VARIABLE = "WANLAB_KERNEL"
-"""The kernel of all networks that do not name one; `--kernel` sets it."""
 MAX_SEED = 2**64 - 1
 """The kernel's generator starts from 64 bits."""
 
@@ -111,7 +109,7 @@ class NetworkOptions:
             line_rate_bps=defaults.line_rate_bps if line_rate_bps is None else line_rate_bps,
             allow_connect=tuple(_read_address(text) for text in allow_connect),
             visible_folders=tuple(str(_absolute(Path(path))) for path in visible_folders),
-            kernel=kernel or os.environ.get(KERNEL_VARIABLE) or kernel_of_topology,
+            kernel=kernel or default_kernel() or kernel_of_topology,
             traps=traps or "",
         )
 

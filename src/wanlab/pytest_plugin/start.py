@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NoReturn
@@ -15,8 +14,6 @@ from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine.embedded import find_image
 
 from .marker_options import KeywordOptions, MarkerOptions
-
-KERNEL_VARIABLE = "WANLAB_KERNEL"
 
 processes_of: WeakKeyDictionary[Network, list[Process]] = WeakKeyDictionary()
 """All processes that were started in each network."""
@@ -32,15 +29,16 @@ def started(
     """
     project = dict.fromkeys([config.rootpath, config.invocation_params.dir])
     visible_folders = [*project, *options.get("visible_folders", ())]
-    with _kernel(markers.kernel):
-        try:
-            network = Network(topology, **{**options, "visible_folders": visible_folders})
-            if network.clock == "virtual" and "session" not in options:
-                network.session.record(True)
-            network.start()
-        except WanlabError as error:
-            may_lack_kernel = isinstance(error, RequirementError)
-            _skip_or_fail(error, config, _why_no_kernel() if may_lack_kernel else "")
+    chosen = {**options, "visible_folders": visible_folders, "kernel": markers.kernel}
+    try:
+        network = Network(topology, **chosen)
+        if network.clock == "virtual" and "session" not in options:
+            network.session.record(True)
+        network.start()
+    except WanlabError as error:
+        may_lack_kernel = isinstance(error, RequirementError)
+        why_no_kernel = _why_no_kernel(markers.kernel) if may_lack_kernel else ""
+        _skip_or_fail(error, config, why_no_kernel)
     processes: list[Process] = []
     processes_of[network] = processes
     network.on_process = processes.append
@@ -56,26 +54,10 @@ def _skip_or_fail(error: WanlabError, config: pytest.Config, why_no_kernel: str)
     raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
-def _why_no_kernel() -> str:
-    """Return why no kernel can be booted; "" if one can."""
+def _why_no_kernel(kernel: str) -> str:
+    """Return why the kernel of this name cannot be booted; "" if it can."""
     try:
-        find_image()
+        find_image(kernel)
     except RequirementError as error:
         return str(error)
     return ""
-
-
-@contextmanager
-def _kernel(folder: str) -> Iterator[None]:
-    """Let networks that are started inside the block boot the image in this folder."""
-    if not folder:
-        yield
-        return
-    before = os.environ.get(KERNEL_VARIABLE)
-    os.environ[KERNEL_VARIABLE] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ.pop(KERNEL_VARIABLE)
-        if before is not None:
-            os.environ[KERNEL_VARIABLE] = before

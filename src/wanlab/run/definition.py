@@ -17,15 +17,12 @@ from typing import Self
 from wanlab.errors import WanlabError
 
 from .design import Design, Parameters, Value
-from .run import Run, check_parameters
+from .run import KERNEL, Run, check_parameters
 from .source import SourceCode, of_file, of_function
 
 Function = Callable[..., None]
 VALUE_TYPES = (str, int, float, bool)
 RESERVED = {"run", "seed", "cache", "here", "warnings"}
-KERNEL = "kernel"
-"""Every experiment has this parameter: the name or folder of the kernel that the run boots. The function
-need not have it. If it is not set, the run boots the default kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)

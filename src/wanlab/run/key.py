@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from wanlab.jobs.origin import Origin, current_origin
 
-from .definition import KERNEL, Definition
+from .definition import Definition
 from .design import Parameters
+from .run import KERNEL
 
 
 def origin_of(definition: Definition, parameters: Parameters) -> Origin:

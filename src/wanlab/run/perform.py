@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from wanlab.errors import WanlabError
@@ -14,9 +12,8 @@ from wanlab.jobs.archive import unpack
 from wanlab.jobs.job import Job, Say
 from wanlab.jobs.origin import Origin, differences
 from wanlab.jobs.worker import JobProgram, Perform
-from wanlab.machine.embedded.image import IMAGE_VARIABLE
 
-from .definition import KERNEL, Definition
+from .definition import Definition
 from .key import origin_of
 from .loading import load_definition
 from .result import WORKING_FOLDER, Task, write_result
@@ -90,25 +87,9 @@ def perform(
         (working / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source_folder / name, working / name)
     run = Run(definition.name, task.parameters, task.seed, working, files=definition.files)
-    with _kernel_of(task):
-        definition.function(run, **definition.own(task.parameters))
+    definition.function(run, **definition.own(task.parameters))
     shutil.rmtree(working)
     write_result(folder, definition.name, task, run.metrics, run.record(), origin)
-
-
-@contextmanager
-def _kernel_of(task: Task) -> Iterator[None]:
-    """Make networks boot the kernel that the parameter `kernel` names, if it is set."""
-    before = os.environ.get(IMAGE_VARIABLE)
-    if kernel := str(task.parameters.get(KERNEL, "")):
-        os.environ[IMAGE_VARIABLE] = kernel
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[IMAGE_VARIABLE] = before
-        elif kernel:
-            del os.environ[IMAGE_VARIABLE]
 
 
 def _check_origin(definition: Definition, task: Task, origin: Origin) -> None:

@@ -35,6 +35,9 @@ from .design import Parameters, Value
 
 GUEST_FOLDER = "/run/experiment"
 """Where programs find the run's folder: the same in every run, so that no result depends on its name."""
+KERNEL = "kernel"
+"""Every experiment has this parameter: the name or folder of the kernel that the run boots. The function
+need not have it. If it is not set, the run boots the default kernel."""
 METRICS = "metrics"
 MIN_BUFFER_BYTES = 3028
 MAX_KEPT_BYTES = 256 << 20
@@ -78,6 +81,8 @@ class Run:
     def network(self, topology: Topology, **options: Any) -> Iterator[Network]:
         """Run a network. The options are those of `Network`, except its seed and its folders.
 
+        It boots the kernel that the run's parameter `kernel` names, if it has one.
+
         Raises WanlabError for a second network.
         """
         if self._network is not None:
@@ -87,8 +92,9 @@ class Run:
                 f"the run itself chooses {', '.join(sorted(fixed))}",
                 "leave it out of run.network(...)",
             )
+        chosen = {"kernel": str(self.parameters.get(KERNEL, "")), **options}
         network = Network(
-            topology, seed=self.seed, folder=self.folder, guest_folder=GUEST_FOLDER, **options
+            topology, seed=self.seed, folder=self.folder, guest_folder=GUEST_FOLDER, **chosen
         )
         with network as net:
             self._network = net

@@ -43,10 +43,10 @@ from wanlab.input_file import read_input
 from wanlab.measure.metrics import RunExtractor, parse_run_metric
 from wanlab.yaml_text import parse_yaml
 
-from .definition import KERNEL, Definition, check_names
+from .definition import Definition, check_names
 from .design import Design, Parameters, Uniform, Value
 from .placeholders import check_placeholders
-from .run import check_parameters
+from .run import KERNEL, check_parameters
 from .run_script import (
     SAMPLERS_OF_MACHINE,
     SAMPLERS_OF_PORTS,

@@ -22,9 +22,9 @@ import numpy as np
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.plot import spread
-from wanlab.run.definition import KERNEL
 from wanlab.run.design import Value
 from wanlab.run.result import Result
+from wanlab.run.run import KERNEL
 from wanlab.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 
 from .captions import KINDS_OF_UNIT, axis_label, capitalised, spelled, title, words

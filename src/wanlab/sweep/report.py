@@ -18,7 +18,7 @@ from wanlab.errors import RecordError, WanlabError
 from wanlab.jobs.store import replace_text
 from wanlab.plot.spread import format_interval, interval
 from wanlab.record import Provenance
-from wanlab.run.definition import KERNEL
+from wanlab.run.run import KERNEL
 
 from .charts import default_figures, draw, file_name
 from .result_set import ResultSet, group_by_parameters

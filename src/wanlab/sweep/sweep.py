@@ -23,11 +23,12 @@ from wanlab.jobs.pool import Pool, Workers
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.store import writing_to
 from wanlab.record.file import is_complete
-from wanlab.run.definition import KERNEL, Definition
+from wanlab.run.definition import Definition
 from wanlab.run.design import Design, Parameters
 from wanlab.run.key import origin_of
 from wanlab.run.perform import job_of, program_of, refuse_in_worker
 from wanlab.run.result import RECORD, Task
+from wanlab.run.run import KERNEL
 
 from .cache import Cache
 from .display import live_listener, sweep_html

@@ -14,15 +14,16 @@ loop         waits on virtual time; nothing else does
 machine      all of it together
 """
 
+from ..defaults import KERNEL_VARIABLE, TRAPS_VARIABLE
 from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
-from .image import IMAGE_VARIABLE, Image, built_kernels, find_image, is_known, kernels_folder
+from .image import Image, built_kernels, find_image, is_known, kernels_folder
 from .machine import EmbeddedMachine
 from .resources import max_processes
-from .traps import MODES, TRAPS_VARIABLE, other_mode, protecting_mode, read_mode
+from .traps import MODES, other_mode, protecting_mode, read_mode
 
 __all__ = [
-    "IMAGE_VARIABLE",
+    "KERNEL_VARIABLE",
     "MODES",
     "TRAPS_VARIABLE",
     "EmbeddedMachine",

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +25,9 @@ from typing import Any
 from wanlab.errors import RequirementError
 from wanlab.user_cache import user_cache_folder
 
+from ..defaults import default_kernel
 from . import first_use
 
-IMAGE_VARIABLE = "WANLAB_KERNEL"
-"""The environment variable with the name or folder of the kernel to boot if a network names none."""
 DEFAULT_KERNEL = "6.12"
 """The default of kernel/recipe.toml."""
 # User-Mode Linux supports no other; see docs/project/decisions/0030-arm64.md.
@@ -100,7 +98,7 @@ def find_image(kernel: str = "") -> Image:
             f"a machine needs an x86-64 processor; this computer is {platform.machine()}",
             "use a computer with one (wanlab docs limitations, Platforms)",
         )
-    named = kernel or os.environ.get(IMAGE_VARIABLE, "")
+    named = kernel or default_kernel()
     if "/" not in named and len(named) > MAX_NAME_CHARACTERS:
         raise RequirementError(
             f'there is no kernel "{named[:SHOWN_CHARACTERS]}..."',

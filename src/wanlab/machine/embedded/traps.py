@@ -25,13 +25,12 @@ from typing import get_args
 from wanlab.errors import RequirementError, did_you_mean
 
 from .. import Clock
+from ..defaults import TRAPS_VARIABLE, default_traps
 from ..traits import Traps
 from .confinement import landlock_version
 from .image import Image
 from .resources import too_low_limit
 
-TRAPS_VARIABLE = "WANLAB_TRAPS"
-"""The mode of all networks that do not name one; `--traps` sets it."""
 MODES: tuple[Traps, ...] = get_args(Traps)
 IN_PROCESS: tuple[Traps, ...] = ("inprocess", "inprocess-nopatch")
 SETTINGS = f"--traps, traps= or {TRAPS_VARIABLE}"
@@ -61,7 +60,7 @@ def choose_traps(
 
 def chosen_mode() -> Traps | None:
     """Return the mode that WANLAB_TRAPS names. RequirementError if there is no such mode."""
-    name = os.environ.get(TRAPS_VARIABLE, "")
+    name = default_traps()
     return read_mode(name) if name else None
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import (
-    IMAGE_VARIABLE,
+    KERNEL_VARIABLE,
     TRAPS_VARIABLE,
     confine_files,
     find_image,
@@ -87,7 +87,7 @@ class StudentSandbox:
             "TMPDIR": str(self.temporary),
             "MPLCONFIGDIR": str(self.temporary),
             "WANLAB_ANSWERS": "no",
-            IMAGE_VARIABLE: str(self.kernel),
+            KERNEL_VARIABLE: str(self.kernel),
             TRAPS_VARIABLE: "ptrace",
         }
         os.chdir(self.folder)
