@@ -7,6 +7,7 @@ import pytest
 from wanlab.labs.agreement import CONTRADICTS, UNKNOWN, WITHIN
 from wanlab.labs.outcome import Outcome
 from wanlab.labs.unit import Band, Expectation, Step
+from wanlab.measure import Drop
 from wanlab.measure.metrics import StepOutput
 
 PING = """\
@@ -48,7 +49,10 @@ def test_a_report_has_every_number_beside_the_manuals() -> None:
         seeds=(2.5, 3.5),
     )
     step = Step(7, "12:00", ("h1", "h2"), expect=(expected,), says=("2 received",))
-    outcome = Outcome(step, "output", problems=["a problem"], began_s=1.23456789, seconds=2)
+    drop = Drop("root", "s1-eth2", "netem 1:", 17, 0.85, "its loss", "less of it")
+    outcome = Outcome(
+        step, "output", problems=["a problem"], lost=[drop], began_s=1.23456789, seconds=2
+    )
     outcome.compare(StepOutput(PING), {})
     report = outcome.report()
     number, text = report.pop("figures")  # type: ignore[misc]
@@ -63,6 +67,16 @@ def test_a_report_has_every_number_beside_the_manuals() -> None:
         "optional": step.is_optional,
         "output": "output",
         "problems": ["a problem"],
+        "lost": [
+            {
+                "place": "s1-eth2",
+                "what": "netem 1:",
+                "packets": 17,
+                "share": 0.85,
+                "cause": "its loss",
+                "remedy": "less of it",
+            }
+        ],
         "began_s": 1.234568,
         "seconds": 2,
     }
