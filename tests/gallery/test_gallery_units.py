@@ -13,6 +13,7 @@ from wanlab.gallery import pages
 from wanlab.gallery.judgement import judge
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from wanlab.gallery.unit_file import UNITS, find, names
+from wanlab.standard_tests import flent
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "gallery"
 NAMES = names()
@@ -106,3 +107,13 @@ def test_a_cause_is_given_only_for_results_that_differ() -> None:
         )
     ]
     assert stale == []
+
+
+def test_what_is_measured_does_not_depend_on_flent(monkeypatch: pytest.MonkeyPatch) -> None:
+    designs = []
+    for is_here in (True, False):
+        monkeypatch.setattr(flent, "is_installed", lambda is_here=is_here: is_here)
+        unit = find("rrul")
+        designs.append((unit.design(QUICK), unit.design(FULL)))
+    assert designs[0] == designs[1]
+    assert "flent" not in str(designs)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from wanlab import Run
-from wanlab.errors import WanlabError
+from wanlab.errors import RequirementError, WanlabError
 from wanlab.jobs.programs import program_path
 from wanlab.record import Table
 from wanlab.standard_tests.catalog import find
@@ -70,7 +70,13 @@ def rrul_be(run: Run, *, seconds: int) -> None:
 
     The run needs the parameters rate, delay, queue and buffer of `standard_test`, and the metrics have
     the same names. Download and upload are the sums of what netperf reports for each flow.
+    RequirementError if Flent or a program that it needs is not installed.
     """
+    if not is_installed():
+        raise RequirementError(
+            f"Flent needs the programs {', '.join(PROGRAMS)}",
+            "install them (netperf built with --enable-demo), or leave out generator=flent",
+        )
     with run.network(dumbbell(run, find("rrul_be")), wire="mtu") as net:
         client, server = "h1", "h2"
         net[server].run("netserver")
