@@ -44,6 +44,16 @@ def test_a_formula_is_a_line_of_unicode(latex: str, line: str) -> None:
     assert as_line(latex) == line
 
 
+def test_a_long_command_goes_on_in_the_next_line_after_a_backslash() -> None:
+    text = "```console\nclient$ sudo tc qdisc add dev s1-eth1 root 'a b' netem delay 10ms\n```\n"
+    assert for_terminal(text, Path(), 46).splitlines()[1:-1] == [
+        "client$ sudo tc qdisc add dev s1-eth1 root \\",
+        "    'a b' netem delay 10ms",
+    ]
+    prompt = f"```console\nmininet> {'h1 ' * 30}\n```\n"
+    assert for_terminal(prompt, Path(), 46) == prompt
+
+
 def test_a_chain_of_nodes_is_drawn_as_boxes() -> None:
     drawn = as_text(
         'flowchart LR\n  h1["h1<br>10.0.0.1"] --- s1\n  s1 -- "s1-eth2: 5 ms" --> h2\n', 80

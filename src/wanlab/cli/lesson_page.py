@@ -23,6 +23,8 @@ from .formulas import as_line
 MAX_WIDTH = 100
 """Longer lines are hard to read."""
 _CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^\S*\$ .*$", re.MULTILINE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _DISPLAYED = re.compile(r"^([ ]*)\$\$(.+?)\$\$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"\$\$?([^$]+)\$\$?")
@@ -50,8 +52,28 @@ def for_terminal(markdown: str, folder: Path, width: int) -> str:
 
     parts = _CODE.split(_DIAGRAM.sub(diagram, markdown))
     return "".join(
-        part if number % 2 else _prose(part, folder) for number, part in enumerate(parts)
+        _code(part, width - 2) if number % 2 else _prose(part, folder)
+        for number, part in enumerate(parts)
     )
+
+
+def _code(text: str, width: int) -> str:
+    """Continue commands that are too long with a backslash, so that a copy of both lines runs."""
+    if not text.startswith("```console"):
+        return text
+    return _COMMAND.sub(lambda match: _continued(match[0], width), text)
+
+
+def _continued(command: str, width: int) -> str:
+    lines = []
+    while len(command) > width:
+        unquoted = _QUOTED.sub(lambda match: "x" * len(match[0]), command)
+        end = unquoted.rfind(" ", len(unquoted) - len(unquoted.lstrip()), width - 1)
+        if end < width // 2:
+            break
+        lines.append(f"{command[:end]} \\")
+        command = f"    {command[end + 1 :]}"
+    return "\n".join([*lines, command])
 
 
 def _prose(text: str, folder: Path) -> str:
