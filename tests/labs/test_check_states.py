@@ -30,6 +30,7 @@ QUICK = [
     ("3", UNTOUCHED, "FFPF"),
     ("4", UNTOUCHED, "PPPPF"),
     ("4", 8, "FPFPF"),
+    ("4", ALL, "PPPPF"),
     ("6", UNTOUCHED, "FFFFFP"),
     ("6", 8, "PFFFFP"),
     ("6", ALL, "PPPPPP"),
@@ -42,6 +43,7 @@ QUICK = [
 ]
 LONG = [
     ("2", UNTOUCHED, "FFP"),
+    ("5", UNTOUCHED, "FFFPF"),
     ("5", 22, "FFPPF"),
     ("5", ALL, "PPPPP"),
     ("7", UNTOUCHED, "FFFFF"),
