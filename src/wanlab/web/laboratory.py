@@ -84,8 +84,9 @@ class Laboratory:
             self.folder, self.broadcast, self.session, lambda: self.editor.stem
         )
         self.slow_motion = SlowMotion(self.broadcast, self.session)
-        self.branches = Branches(self.folder, self.broadcast, self.session, self._redraw)
-        self.branches.why_busy = self._why_busy
+        self.branches = Branches(
+            self.folder, self.broadcast, self.session, self._redraw, self._why_busy
+        )
         self.lessons = Lessons(
             self.folder,
             self.broadcast.push,
@@ -96,14 +97,33 @@ class Laboratory:
         self._steps = LessonSteps(self.lessons, self.session)
         self._hand_ins = HandIns(self.lessons, self.session, rules)
         self._watch = StepWatch(self.lessons, self.session, lambda: self.editor.document)
-        self.session.terminals.list.on_command.append(self._hand_ins.note_command)
         self._settings = TerminalSettings(self.session, self.editor, self.broadcast)
         self._queue_charts = QueueCharts(self.session, self.broadcast)
+        self._connect()
         self._tasks = RunningTasks()
         self._tasks.start(self.lessons.read_catalog())
         self._tasks.start(self._check_stalls())
         self._tasks.start(self._preload())
         self._handlers = self._handlers_by_command()
+
+    def _connect(self) -> None:
+        """Let the parts know what happens in the running network, in this order."""
+        session, measurements, slow_motion = self.session, self.measurements, self.slow_motion
+        session.on_running.append(measurements.begin)
+        session.on_tick += [measurements.collect, slow_motion.collect]
+        session.on_break.append(slow_motion.note_break)
+        session.on_ending += [
+            measurements.end,
+            slow_motion.end,
+            self.branches.note_end,
+            self._settings.clear,
+        ]
+        session.terminals.list.on_command += [
+            self._watch.note_command,
+            self._hand_ins.note_command,
+            self._settings.note,
+            self._queue_charts.note,
+        ]
 
     def _handlers_by_command(self) -> dict[type, Handler]:
         editor, session, measurements = self.editor, self.session, self.measurements

@@ -35,7 +35,6 @@ class StepWatch:
         self._commands = CommandSteps(())
         self._canvas = CanvasSteps(())
         self._running: dict[str, tuple[Terminal, TypedCommand, int]] = {}
-        session.terminals.list.on_command.append(self.note_command)
 
     def _begin_unit(self) -> bool:
         """Return whether a lesson is open; forget the actions in another one."""

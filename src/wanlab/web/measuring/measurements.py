@@ -56,13 +56,11 @@ class Measurements:
         self.records = Records(folder, broadcast.push)
         self._curves: Curves | None = None
         self._captures: dict[str, BegunCapture] = {}
-        session.on_running.append(self._begin)
-        session.on_tick.append(self._collect)
-        session.on_ending.append(self._has_ended)
 
     # -- in the network's thread ------------------------------------------------------------------
 
-    def _begin(self, network: Network) -> None:
+    def begin(self, network: Network) -> None:
+        """Begin to sample the network, which has started."""
         from .curves import Curves  # loads numpy: only when a network runs
 
         branch = self._session.branch
@@ -71,7 +69,8 @@ class Measurements:
         series = [one for browser in self._broadcast.browsers for one in browser.series]
         self._curves.watch(series)
 
-    def _collect(self, network: Network) -> None:
+    def collect(self, network: Network) -> None:
+        """Send new samples to the browsers."""
         if self._curves is not None:
             self._curves.collect()
         for begun in tuple(self._captures.values()):
@@ -176,7 +175,8 @@ class Measurements:
 
         return begin
 
-    def _has_ended(self) -> None:
+    def end(self) -> None:
+        """Forget the network, which is gone."""
         self._curves = None
         self._captures.clear()
         self._broadcast.push(self.captures_snapshot())

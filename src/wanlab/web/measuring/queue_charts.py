@@ -26,7 +26,6 @@ class QueueCharts:
     def __init__(self, session: NetworkSession, broadcast: Broadcast) -> None:
         self._session = session
         self._broadcast = broadcast
-        session.terminals.list.on_command.append(self.note)
 
     def note(self, terminal: Terminal, command: TypedCommand) -> None:
         """Note a command that has begun or ended."""

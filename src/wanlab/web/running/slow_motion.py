@@ -32,13 +32,10 @@ class SlowMotion:
         self._flights: PacketFlights | None = None
         self._steps: EventSteps | None = None
         self._reached = ""
-        session.on_tick.append(self._collect)
-        session.on_break.append(self._note_break)
-        session.on_ending.append(self._has_ended)
 
     # -- in the network's thread ------------------------------------------------------------------
 
-    def _collect(self, network: Network) -> None:
+    def collect(self, network: Network) -> None:
         """Trace packets as long as time is slow, and send their movements."""
         worker, ports = self._session.worker, self._session.snapshot().ports
         if worker is None or not ports or len(ports) > 2 * MAX_LINKS:
@@ -63,7 +60,8 @@ class SlowMotion:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._session.loop.call_soon_threadsafe(self._broadcast.push, push)
 
-    def _note_break(self, why: str) -> None:
+    def note_break(self, why: str) -> None:
+        """Note the breakpoint at which time was paused."""
         self._reached = why
         self._in_loop(self.snapshot())
 
@@ -118,6 +116,7 @@ class SlowMotion:
         await self._session.in_network(perform)
         self._broadcast.push(self.snapshot())
 
-    def _has_ended(self) -> None:
+    def end(self) -> None:
+        """Forget the network, which is gone."""
         self._flights, self._steps, self._reached = None, None, ""
         self._broadcast.push(messages.BreakpointsPush())

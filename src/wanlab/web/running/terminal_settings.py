@@ -26,8 +26,6 @@ class TerminalSettings:
         self._broadcast = broadcast
         self._settings: dict[str, dict[str, str]] = {}
         """Commands by node and by the subject of the setting. The node "" has settings of no node."""
-        session.terminals.list.on_command.append(self.note)
-        session.on_ending.append(self.clear)
 
     def snapshot(self) -> SettingsPush:
         """Return the settings as browsers receive them."""

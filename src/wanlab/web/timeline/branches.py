@@ -57,7 +57,8 @@ class Branches:
     `by` is the browser's name. WanlabError refuses the command.
 
     `redraw` is called with the plan of a branch that continues, and the name of the browser that
-    asked for it. It draws the links as they are in that plan.
+    asked for it. It draws the links as they are in that plan. `why_busy` returns why the running
+    network cannot be replaced by a branch now; "" if it can.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Branches:
         broadcast: Broadcast,
         session: NetworkSession,
         redraw: Callable[[RunPlan, str], None],
+        why_busy: Callable[[], str],
     ) -> None:
         self._folder = folder
         self._broadcast = broadcast
@@ -76,9 +78,7 @@ class Branches:
         """The number of the newest branch of this session, even if it was dropped."""
         self._replay: RunningReplay | None = None
         self._has_real_clock = False
-        self.why_busy: Callable[[], str] = lambda: ""
-        """Returns why the running network cannot be replaced by a branch now; "" if it can."""
-        session.on_ending.append(self._note_end)
+        self._why_busy = why_busy
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Branches:
                 "the network is starting or stopping", "wait until it has, and try again"
             )
         _check_instant(at_ns, self._end_ns(source))
-        if session.is_running and (reason := self.why_busy()):
+        if session.is_running and (reason := self._why_busy()):
             raise WanlabError(reason)
         if len(self._branches) >= MAX_BRANCHES:
             raise WanlabError(
@@ -371,7 +371,7 @@ class Branches:
         )
         self.push()
 
-    def _note_end(self) -> None:
+    def note_end(self) -> None:
         """Note that the network has ended. Unless a branch takes over, that cancels a replay."""
         if self._replay is not None and not self._session.is_changing_branch:
             self._replay.is_cancelled = True
