@@ -8,13 +8,14 @@ from pathlib import Path
 from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.jobs.job import Say
+from wanlab.network import StartJitter
 
 from . import grade, unit_file
 from .report import GradeReport
 from .unit import Unit
 
 INSIDE = Path("/run/wanlab/network.json")
-SEED_VARIABLE = "WANLAB_SEED"
+"""Exists in the terminals of a network."""
 
 
 def check(
@@ -56,7 +57,8 @@ def _check_here(unit: Unit, seed: int, say: Say) -> GradeReport:
             "there is no network to grade here",
             f"run it in a terminal of `wanlab lab start {unit.name}`, or name a file: --script FILE",
         )
-    seed = int(os.environ.get(SEED_VARIABLE, seed))
+    # The network has the faults and values of the seed that it was started with, whatever is asked for.
+    seed = int(os.environ.get(StartJitter.SEED_VARIABLE, seed))
     unit = unit_file.for_seed(unit, seed)
     with Network.attach() as network:
         marks = grade.grade(unit, network, say)

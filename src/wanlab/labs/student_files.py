@@ -154,5 +154,5 @@ def environment(seed: int, start_jitter_ns: int = 0) -> dict[str, str]:
         "HOME": HOME,
         "PAGER": "cat",
         "SYSTEMD_PAGER": "",
-        "WANLAB_SEED": str(seed),
+        StartJitter.SEED_VARIABLE: str(seed),
     }

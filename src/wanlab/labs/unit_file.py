@@ -87,7 +87,12 @@ def read(folder: Path, seed: int = 1, own_name: str = "") -> Unit:
 
 
 def for_seed(unit: Unit, seed: int) -> Unit:
-    """Return a unit with the values that a seed draws."""
+    """Return a unit with the values that a seed draws.
+
+    A unit is found by its name before its seed is known, so its file is read again where a seed draws
+    values. One seed decides three things: these values, the variant of a problem's faults, and the
+    random numbers of the machine.
+    """
     return read(unit.folder, seed, unit.own_name) if unit.draws else unit
 
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from wanlab.errors import WanlabError
 from wanlab.units import format_time, parse_time
 
-SEED_VARIABLE = "WANLAB_SEED"
 MAX_NS = 60_000_000_000
 
 
@@ -23,6 +22,8 @@ class StartJitter:
 
     VARIABLE = "WANLAB_START_JITTER"
     """Tells Mininet's prompt in a lab's network the limit."""
+    SEED_VARIABLE = "WANLAB_SEED"
+    """Tells it, and checks that run there, the seed with which the network was started."""
 
     def __init__(self, limit_ns: int = 0, seed: int = 1) -> None:
         self.limit_ns = limit_ns
@@ -46,4 +47,4 @@ def parse_start_jitter(text: str | None) -> int:
 def start_jitter_here(environment: Mapping[str, str] = os.environ) -> StartJitter:
     """Return the start jitter of the network in which this program runs."""
     limit_ns = parse_start_jitter(environment.get(StartJitter.VARIABLE))
-    return StartJitter(limit_ns, int(environment.get(SEED_VARIABLE, "1")))
+    return StartJitter(limit_ns, int(environment.get(StartJitter.SEED_VARIABLE, "1")))
