@@ -7,5 +7,5 @@ packets      packets in words                           measuring    curves, rec
 lessons      the course                                 classroom    a server for many students
 
 In this folder is what several of them use, and `laboratory`, which connects them and carries out
-commands. docs/project/web-map.md leads to each module.
+commands. The page `web-map` of the project's documentation leads to each module.
 """
