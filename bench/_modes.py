@@ -6,11 +6,9 @@ Runs in the modes alternate, so that a busy computer disturbs all of them alike.
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from wanlab.machine.embedded import MODES, TRAPS_VARIABLE
+from wanlab.machine.defaults import in_mode as in_mode
+from wanlab.machine.embedded import MODES
 
 DEFAULT = ""
 """The mode that wanlab chooses."""
@@ -32,18 +30,3 @@ def _modes(text: str) -> list[str]:
     if wrong := [mode for mode in modes if mode not in MODES]:
         raise argparse.ArgumentTypeError(f"there is no mode {wrong[0]}: {', '.join(MODES)}")
     return modes
-
-
-@contextmanager
-def in_mode(mode: str) -> Iterator[None]:
-    """Let machines that start in this block, or in processes that it starts, run in a mode."""
-    before = os.environ.get(TRAPS_VARIABLE)
-    if mode:
-        os.environ[TRAPS_VARIABLE] = mode
-    try:
-        yield
-    finally:
-        if mode:
-            os.environ.pop(TRAPS_VARIABLE)
-        if mode and before is not None:
-            os.environ[TRAPS_VARIABLE] = before

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from wanlab.errors import RequirementError
 from wanlab.experiments import Result
-from wanlab.machine.embedded import TRAPS_VARIABLE, find_image, other_mode
+from wanlab.machine.embedded import find_image, in_mode, other_mode
 from wanlab.record import Record, differences
 
 REFERENCE = "ptrace"
@@ -22,13 +21,7 @@ def compare(run: Callable[[], Result], kernel: str) -> int:
     experiment itself chooses the mode.
     """
     other = other_mode(find_image(kernel))
-    before = os.environ.get(TRAPS_VARIABLE)
-    try:
-        records = {mode: _record_in(mode, run) for mode in (REFERENCE, other)}
-    finally:
-        os.environ.pop(TRAPS_VARIABLE)
-        if before is not None:
-            os.environ[TRAPS_VARIABLE] = before
+    records = {mode: _record_in(mode, run) for mode in (REFERENCE, other)}
     lines = differences(*records.values())
     for line in lines:
         print(line)
@@ -41,8 +34,8 @@ def compare(run: Callable[[], Result], kernel: str) -> int:
 
 
 def _record_in(mode: str, run: Callable[[], Result]) -> Record:
-    os.environ[TRAPS_VARIABLE] = mode
-    record = run().record
+    with in_mode(mode):
+        record = run().record
     if record.provenance.traps != mode:
         raise RequirementError(
             f"the experiment ran in {record.provenance.traps or 'no'} mode, not in {mode}",
