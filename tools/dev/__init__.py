@@ -9,3 +9,11 @@ setup        lists what is missing, then installs it: packages, .venv, the kerne
 checks       ruff, mypy, codespell, and those of ui/, with one summary
 progress     runs a command and shows its progress
 """
+
+import sys
+from pathlib import Path
+
+# It uses parts of the recipe, wherever it was imported from.
+_KERNEL = str(Path(__file__).resolve().parents[2] / "kernel")
+if _KERNEL not in sys.path:
+    sys.path.append(_KERNEL)

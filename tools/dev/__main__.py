@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # This folder is the package `dev`, so its parent must be on the path. It also uses the recipe.
-    tools = Path(__file__).resolve().parent.parent
-    sys.path[:1] = [str(tools), str(tools.parent / "kernel")]
+    # This folder is the package `dev`, so its parent must be on the path.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
     from dev.command import main
 
