@@ -253,3 +253,41 @@ def test_on_the_real_clock_the_time_line_says_why_it_cannot_branch(
     line = timeline(student)
     expect(line.get_by_role("note")).to_contain_text("on the real clock a session cannot go back")
     expect(line.get_by_role("button", name="Continue from here")).to_have_count(0)
+
+
+def test_what_if_repeats_the_run_with_another_queue_and_shows_both(
+    student: Student, server: Server
+) -> None:
+    terminal = begins(student, server)
+    student.types(terminal, FLOOD)
+    student.reads(terminal, "over")
+    student.stands_still()
+    student.opens_link_menu("h1", "h2")
+    student.page.get_by_role("menuitem", name="What if").click()
+    dialog = student.page.get_by_role("dialog", name="What if h1–h2 were different?")  # noqa: RUF001
+    expect(dialog).to_contain_text("Now: fifo 60KB")
+    dialog.get_by_label("Property").select_option(label="Queue size (bytes)")
+    dialog.get_by_label("Value").fill("two")
+    expect(dialog.get_by_role("button", name="Repeat with this value")).to_be_disabled()
+    dialog.get_by_label("Value").fill("2MB")
+    expect(dialog).to_contain_text("happens again with this value, in a new branch, in about")
+    student.picture("what if")
+    assert findings(student, "dialog[open]") == []
+    dialog.get_by_role("button", name="Repeat with this value").click()
+    line = timeline(student)
+    chip = line.get_by_role("button", name=re.compile("^queue fifo 2MB runs"))
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    student.page.get_by_text("queue fifo 2MB: repeated").wait_for()
+    table = student.page.get_by_role("region", name="Numbers of both branches")
+    drops = table.get_by_role("row", name=re.compile("^drops h1-eth0"))
+    expect(drops).to_contain_text(re.compile(r"0 packets.*[1-9]\d* packets"))
+    highest = table.get_by_role("row", name=re.compile("^queue h1-eth0, highest"))
+    expect(highest).to_contain_text("kB")
+    rows = student.page.get_by_role("figure", name="Queue").locator(".plot-name")
+    expect(rows.filter(has_text="h1-eth0 · original")).to_have_count(1)
+    student.picture("both runs")
+    assert findings(student) == []
+    expect(student.canvas).to_contain_text("fifo 2MB")
+    expect(student.page.get_by_role("group", name="Clock")).to_contain_text("paused")
+    student.shows("Terminals")
+    student.reads(terminal, re.compile("4 received.*over", re.DOTALL))

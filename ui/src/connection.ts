@@ -14,11 +14,13 @@ import { create } from "zustand";
 import type {
   AnyCommand,
   AnyPush,
+  BranchNumbers,
   CaptureFile,
   Comparison,
   ErrorBody,
   EventStep,
   OpenedTerminal,
+  RepeatedBranch,
   ReplayCost,
   SampleColumn,
   SavedFile,
@@ -51,6 +53,8 @@ interface Replies {
   compare: Comparison;
   step_to: EventStep;
   continue: string;
+  what_if: RepeatedBranch;
+  numbers: readonly BranchNumbers[];
   cost: ReplayCost;
   history: readonly SampleColumn[];
 }

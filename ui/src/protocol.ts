@@ -319,6 +319,31 @@ export interface BranchInfo {
   folder: string;
 }
 
+/** A branch in which happens again what happened in another one, with a change. */
+export interface BranchPlayback {
+  branch: string;
+  source: string;
+  until_ns: number;
+}
+
+/** The reply to "what_if": the new branch, and the file with the packets that were asked for. */
+export interface RepeatedBranch {
+  branch: string;
+  capture: string;
+}
+
+/** A quantity of a port or a flow in several branches, over the same time: a value for each branch.
+ *
+ * Of drops, `highest` is the number of packets. A value is null if a branch does not have the curve. */
+export interface BranchNumbers {
+  kind: SeriesKind;
+  port: string;
+  flow: string;
+  unit: string;
+  means: (number | null)[];
+  highest: (number | null)[];
+}
+
 /** A branch that is being replayed up to the instant from which it will continue. */
 export interface BranchReplay {
   branch: string;
@@ -738,6 +763,7 @@ export interface BranchesPush {
   branches: BranchInfo[];
   live: string | null;
   replay: BranchReplay | null;
+  playback: BranchPlayback | null;
   refusal: string;
 }
 
@@ -971,6 +997,15 @@ export interface HistoryCommand {
   id?: number;
 }
 
+/** Ask for means and highest values of branches beside each other, from an instant on. */
+export interface NumbersCommand {
+  do: "numbers";
+  branches: string[];
+  until_ns: number;
+  from_ns?: number;
+  id?: number;
+}
+
 /** Let virtual time pass no faster than the real clock, or as fast as it can be computed. */
 export interface PaceCommand {
   do: "pace";
@@ -1030,6 +1065,23 @@ export interface ContinueCommand {
   do: "continue";
   branch: string;
   at_ns: number;
+  id?: number;
+}
+
+/** Repeat a branch with another value from an instant on, as a new branch that runs by itself.
+ *
+ * The branch is replayed up to the instant. Then `options` of the link are set, in the direction of
+ * `end` or in both, or the packets at `capture` (two ports: of the sender and of the receiver) are
+ * written to a file; and what the user did after that instant happens again. The reply comes when
+ * that begins. "cancel_continue" ends it. */
+export interface WhatIfCommand {
+  do: "what_if";
+  branch: string;
+  at_ns: number;
+  link?: string;
+  options?: Record<string, unknown>;
+  end?: End | null;
+  capture?: string[];
   id?: number;
 }
 
@@ -1167,6 +1219,7 @@ export type AnyCommand =
   | LinkUpCommand
   | WatchCommand
   | HistoryCommand
+  | NumbersCommand
   | PaceCommand
   | LetRunCommand
   | PauseCommand
@@ -1174,6 +1227,7 @@ export type AnyCommand =
   | StepToCommand
   | BreakCommand
   | ContinueCommand
+  | WhatIfCommand
   | CancelContinueCommand
   | CostCommand
   | MarkerCommand

@@ -46,6 +46,7 @@ from .running.worker import INTERNAL_ERROR_HINT
 from .running_tasks import RunningTasks
 from .timeline.branches import Branches
 from .timeline.session_files import SessionFiles
+from .timeline.what_if import WhatIf
 
 Handler = Callable[..., object]
 """Takes a command of its type and the name of the browser. May return an awaitable."""
@@ -87,6 +88,14 @@ class Laboratory:
         self.branches = Branches(
             self.folder, self.broadcast, self.session, self._redraw, self._why_busy
         )
+        self._what_ifs = WhatIf(
+            self.branches,
+            self.session,
+            self.broadcast,
+            admit=self._admit,
+            set_link=self._set_link,
+            capture=self.measurements.capture,
+        )
         self.lessons = Lessons(
             self.folder,
             self.broadcast.push,
@@ -116,6 +125,7 @@ class Laboratory:
             measurements.end,
             slow_motion.end,
             self.branches.note_end,
+            self._what_ifs.note_end,
             self._settings.clear,
         ]
         session.terminals.list.on_command += [
@@ -155,8 +165,10 @@ class Laboratory:
             commands.StepToCommand: self.slow_motion.step_to,
             commands.BreakCommand: self.slow_motion.set_breakpoint,
             commands.HistoryCommand: self._history,
+            commands.NumbersCommand: self.branches.numbers,
             commands.ContinueCommand: self._continue_from,
-            commands.CancelContinueCommand: self.branches.cancel,
+            commands.WhatIfCommand: self._what_ifs.begin,
+            commands.CancelContinueCommand: self._what_ifs.cancel,
             commands.CostCommand: self.branches.cost,
             commands.MarkerCommand: self.branches.mark,
             commands.RenameBranchCommand: self.branches.rename,
@@ -346,6 +358,8 @@ class Laboratory:
 
     def _why_busy(self) -> str:
         """Return why the running network cannot be replaced by a branch now; "" if it can."""
+        if self._what_ifs.is_playing:
+            return "a session is being repeated: wait, or cancel that first"
         if self.lessons.is_checking:
             return "a lesson is being checked: wait until that is done"
         if self.measurements.records.recording is not None:
@@ -356,9 +370,12 @@ class Laboratory:
 
     async def _continue_from(self, command: commands.ContinueCommand, by: str) -> object:
         """Continue a session; one whose network has ended starts another."""
+        await self._admit()
+        return await self.branches.continue_from(command, by)
+
+    async def _admit(self) -> None:
         if self.session.is_stopped:
             await self.rules.admit()
-        return await self.branches.continue_from(command, by)
 
     async def note_upload(self, path: str) -> None:
         """Note in the session of the running network that a file was written."""

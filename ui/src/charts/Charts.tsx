@@ -10,6 +10,7 @@ import { useSelection } from "../stores/selection";
 import { useView } from "../stores/view";
 import type { LivePort, SeriesKind } from "../protocol";
 import { CaptureTool } from "./CaptureTool";
+import { ComparedNumbers } from "./ComparedNumbers";
 import { CompareChoice } from "./CompareChoice";
 import { branchesDrawn } from "./view";
 import { namesOf, portsOf, seriesOf } from "./chosen";
@@ -214,10 +215,11 @@ export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: P
     for (const branch of branchesDrawn()) void fetchRecorded(branch, series);
   }, [series, drawn]);
 
+  const isCompared = useBranches(({ compared }) => compared !== null) && !isStacked;
   const toPane = (kind: SeriesKind) => openChart({ kinds: [kind], ports: ports.map(({ name }) => name), flows: null });
   if (!kinds.length) return <p className="empty">Choose at least one quantity.</p>;
   return (
-    <div className="chart-panels" data-count={isStacked ? 1 : kinds.length}>
+    <div className="chart-panels" data-count={isStacked ? 1 : kinds.length + (isCompared ? 1 : 0)}>
       {kinds.map((kind) => (
         <LivePanel
           key={kind}
@@ -228,6 +230,7 @@ export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: P
           {...(isStacked ? {} : { onPane: () => toPane(kind) })}
         />
       ))}
+      {isCompared && <ComparedNumbers />}
     </div>
   );
 }

@@ -25,6 +25,7 @@ import { openProperties } from "./problems";
 import { NO_CONDITIONS, PRESETS } from "./presets";
 import { beginLink } from "./tool";
 import { fit } from "./viewport";
+import { askWhatIf, canAsk } from "../whatif/whatIf";
 
 export function nodeMenu(id: string): readonly MenuEntry[] {
   const { nodes, links, frames } = useDocument.getState();
@@ -99,6 +100,7 @@ export function linkMenu(id: string): readonly MenuEntry[] {
             })),
           },
         ]),
+    ...(isControl ? [] : [{ title: "What if …?", isDisabled: !canAsk(), run: () => askWhatIf(id) }]),
     { title: "Properties", keys: "Enter", run: () => openProperties() },
     "line",
     { title: `Delete ${linkName(link)}`, keys: "Del", run: deleteSelected, isDangerous: true },

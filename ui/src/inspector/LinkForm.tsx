@@ -9,6 +9,8 @@ import { useDocument } from "../stores/document";
 import { edit } from "../stores/edits";
 import { usePort, useTc } from "../stores/ports";
 import { useRunning } from "../stores/running";
+import { useBranches } from "../stores/branches";
+import { askWhatIf } from "../whatif/whatIf";
 import { Choice, Section, TextField } from "./Field";
 import { setPortOption } from "./LinkList";
 import { optionName, orNothing, textOf, wholeOrText } from "./options";
@@ -145,7 +147,12 @@ export function Conditions({ links, names }: { links: readonly DrawnLink[]; name
     <>
       {names !== undefined && <Directions names={names} chosen={direction} onChoose={setDirection} />}
       {isOneWay && direction === "both" && <p className="hint">The two directions differ.</p>}
-      {isRunning && <p className="hint">Changes take effect in the running network at once.</p>}
+      {isRunning && (
+        <p className="hint">
+          Changes take effect in the running network at once.
+          {one !== undefined && <AskWhatIf link={one.id} />}
+        </p>
+      )}
       <div className="pairs">{FIELDS.map(input)}</div>
       <QueueFields key={direction} links={links} direction={direction} />
       <Section title="More conditions" isOpen={more}>
@@ -164,6 +171,20 @@ export function Conditions({ links, names }: { links: readonly DrawnLink[]; name
         />
         <div className="pairs">{MORE.map(input)}</div>
       </Section>
+    </>
+  );
+}
+
+/** What a change would have done from the start is asked for in another way. */
+function AskWhatIf({ link }: { link: string }) {
+  const mayAsk = useBranches(({ branches, refusal }) => branches.length > 0 && refusal === "");
+  if (!mayAsk) return null;
+  return (
+    <>
+      {" "}
+      <button type="button" className="link-button" onClick={() => askWhatIf(link)}>
+        What if …?
+      </button>
     </>
   );
 }

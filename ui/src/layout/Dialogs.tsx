@@ -5,6 +5,7 @@ import { GenerateDialog } from "../files/GenerateDialog";
 import { ImportDialog } from "../files/ImportDialog";
 import { OpenDialog, SaveDialog } from "../files/FileDialogs";
 import { CaptureDialog } from "../packets/CaptureDialog";
+import { WhatIfDialog } from "../whatif/WhatIfDialog";
 import { Dialog } from "./Dialog";
 import { closeDialog, useDialogs } from "./dialogs";
 import { KeyList } from "./KeyList";
@@ -39,6 +40,7 @@ export function Dialogs() {
       )}
       {shown === "about" && <About />}
       {shown === "capture" && <CaptureDialog />}
+      {shown === "what-if" && <WhatIfDialog />}
       {shown === "generate" && <GenerateDialog />}
       {shown === "gallery" && (
         <Suspense>

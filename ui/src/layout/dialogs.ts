@@ -3,7 +3,7 @@ import { create } from "zustand";
 import type { ImportedFile } from "../protocol";
 
 export type DialogName =
-  "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate" | "imported" | "gallery";
+  "open" | "save" | "preferences" | "keys" | "about" | "capture" | "generate" | "imported" | "gallery" | "what-if";
 
 export interface Question {
   title: string;

@@ -14,7 +14,7 @@ export interface Instant {
   at_ns: number;
 }
 
-interface Branches extends Pick<BranchesPush, "branches" | "live" | "replay" | "refusal"> {
+interface Branches extends Pick<BranchesPush, "branches" | "live" | "replay" | "playback" | "refusal"> {
   /** Events by branch, in the order of their instants. */
   events: Readonly<Record<string, readonly SessionEvent[]>>;
   shown: Instant | null;
@@ -26,6 +26,7 @@ export const useBranches = create<Branches>(() => ({
   branches: [],
   live: null,
   replay: null,
+  playback: null,
   refusal: "",
   events: {},
   shown: null,
@@ -89,7 +90,7 @@ async function fetchEvents(branch: string): Promise<void> {
   }));
 }
 
-onPush("branches", ({ branches, live, replay, refusal }) => {
+onPush("branches", ({ branches, live, replay, playback, refusal }) => {
   const known = new Set(branches.map(({ id }) => id));
   const before = useBranches.getState();
   // A new session has one branch, with the same id as the first branch of the last session.
@@ -103,6 +104,7 @@ onPush("branches", ({ branches, live, replay, refusal }) => {
     branches,
     live,
     replay,
+    playback,
     refusal,
     events: isNew ? {} : Object.fromEntries(Object.entries(events).filter(([id]) => known.has(id))),
     shown: isNew || shown === null || !known.has(shown.branch) ? null : shown,

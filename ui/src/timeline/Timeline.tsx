@@ -5,7 +5,7 @@ import { useView } from "../stores/view";
 import { Icon } from "../editor/icons";
 import { Actions } from "./Actions";
 import { BranchChips } from "./BranchChips";
-import { ReplayBar } from "./ReplayBar";
+import { PlaybackBar, ReplayBar } from "./ReplayBar";
 import { Track } from "./Track";
 
 /** The session as a line under the canvas: actions and events along virtual time. It is a strip of one row
@@ -18,6 +18,7 @@ export function Timeline() {
   const inView = useBranches(branchInView);
   const isPast = useBranches((state) => state.shown !== null);
   const replay = useBranches((state) => state.replay);
+  const playback = useBranches((state) => state.playback);
   const phase = useRunning((state) => state.run.phase);
   const now_ns = useRunning((state) => state.clock.now_ns);
   const branch = branches.find(({ id }) => id === inView);
@@ -39,10 +40,12 @@ export function Timeline() {
         </button>
         <BranchChips inView={branch.id} />
         {!isOpen && <Track branch={branch} branches={branches} ends={ends} isStrip />}
-        {replay === null ? (
-          <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} />
-        ) : (
+        {replay !== null ? (
           <ReplayBar replay={replay} />
+        ) : playback !== null ? (
+          <PlaybackBar playback={playback} />
+        ) : (
+          <Actions branch={branch} end_ns={endOf(branch, live, now_ns)} />
         )}
       </div>
       {isOpen && <Track branch={branch} branches={branches} ends={ends} />}

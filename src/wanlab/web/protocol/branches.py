@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from .commands import SeriesKind
 from .push import Push
 
 
@@ -35,12 +36,29 @@ class BranchReplay(msgspec.Struct, frozen=True, kw_only=True):
     """The expected time of the whole replay."""
 
 
+class BranchPlayback(msgspec.Struct, frozen=True, kw_only=True):
+    """A branch in which happens again what happened in another one, with a change."""
+
+    branch: str
+    source: str
+    until_ns: int
+    """The last instant of the source, at which the branch pauses."""
+
+
+class RepeatedBranch(msgspec.Struct, frozen=True, kw_only=True):
+    """The reply to "what_if": the new branch, and the file with the packets that were asked for."""
+
+    branch: str
+    capture: str = ""
+
+
 class BranchesPush(Push, frozen=True, tag="branches"):
     """The branches of the session, of which at most one is live: its network runs."""
 
     branches: tuple[BranchInfo, ...] = ()
     live: str | None = None
     replay: BranchReplay | None = None
+    playback: BranchPlayback | None = None
     refusal: str = ""
     """Why no branch can continue from an earlier instant; "" if one can."""
 
@@ -51,6 +69,20 @@ class ReplayCost(msgspec.Struct, frozen=True):
     real_s: float
     warning: str = ""
     """Why the replay may differ from what was recorded."""
+
+
+class BranchNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity of a port or a flow in several branches, over the same time: a value for each branch.
+
+    Of drops, `highest` is the number of packets. A value is null if a branch does not have the curve.
+    """
+
+    kind: SeriesKind
+    port: str
+    flow: str
+    unit: str
+    means: tuple[float | None, ...]
+    highest: tuple[float | None, ...]
 
 
 class TranscriptChunk(msgspec.Struct, frozen=True):

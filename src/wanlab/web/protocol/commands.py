@@ -229,6 +229,23 @@ class CancelContinueCommand(Command, frozen=True, tag="cancel_continue"):
     """Cancel the replay; the network that ran before stays live."""
 
 
+class WhatIfCommand(Command, frozen=True, tag="what_if"):
+    """Repeat a branch with another value from an instant on, as a new branch that runs by itself.
+
+    The branch is replayed up to the instant. Then `options` of the link are set, in the direction of
+    `end` or in both, or the packets at `capture` (two ports: of the sender and of the receiver) are
+    written to a file; and what the user did after that instant happens again. The reply comes when
+    that begins. "cancel_continue" ends it.
+    """
+
+    branch: str
+    at_ns: Instant
+    link: str = ""
+    options: Options = {}
+    end: End | None = None
+    capture: tuple[str, ...] = ()
+
+
 class CostCommand(Command, frozen=True, tag="cost"):
     """Ask how long a replay of a branch up to an instant is expected to take."""
 
@@ -279,6 +296,14 @@ class HistoryCommand(Command, frozen=True, tag="history"):
     series: tuple[WatchedSeries, ...]
     branch: str = ""
     """The branch; "" for the live one."""
+
+
+class NumbersCommand(Command, frozen=True, tag="numbers"):
+    """Ask for means and highest values of branches beside each other, from an instant on."""
+
+    branches: tuple[str, ...]
+    until_ns: Instant
+    from_ns: Instant = 0
 
 
 class RecordCommand(Command, frozen=True, tag="record"):
@@ -388,6 +413,7 @@ COMMANDS = (
     LinkUpCommand,
     WatchCommand,
     HistoryCommand,
+    NumbersCommand,
     PaceCommand,
     LetRunCommand,
     PauseCommand,
@@ -395,6 +421,7 @@ COMMANDS = (
     StepToCommand,
     BreakCommand,
     ContinueCommand,
+    WhatIfCommand,
     CancelContinueCommand,
     CostCommand,
     MarkerCommand,

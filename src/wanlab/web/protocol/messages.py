@@ -18,8 +18,11 @@ import msgspec
 from .branches import (
     BranchesPush,
     BranchInfo,
+    BranchNumbers,
+    BranchPlayback,
     BranchReplay,
     RecordedTerminal,
+    RepeatedBranch,
     ReplayCost,
     TranscriptChunk,
 )
@@ -556,6 +559,9 @@ REST = (
     FileInfo,
     Folder,
     BranchInfo,
+    BranchPlayback,
+    RepeatedBranch,
+    BranchNumbers,
     BranchReplay,
     ReplayCost,
     TranscriptChunk,

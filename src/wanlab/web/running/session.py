@@ -65,12 +65,15 @@ class NetworkSession:
         self.terminals = NodeTerminals(
             self._running, lambda: broadcast.push(self.terminals.snapshot())
         )
+        self.terminals.opens_requested = lambda: not self.is_playing_back
         self.notes = SessionNotes(broadcast)
         self.terminals.on_open = self.notes.note_terminal
         self.terminals.list.on_command.append(self.notes.note_command)
         self.worker: NetworkWorker | None = None
         self.is_changing_branch = False
         """Whether the network of another branch is taking over."""
+        self.is_playing_back = False
+        """Whether the network repeats what happened in another branch, or is about to."""
         self.on_running: list[Callable[[Network], None]] = []
         """Called in the network's thread when it has started."""
         self.on_tick: list[Callable[[Network], None]] = []
@@ -83,7 +86,7 @@ class NetworkSession:
         self._lost_packets: tuple[str, ...] = ()
         """Where the network that has ended lost packets, in sentences."""
         self.clock = SessionClock(broadcast, lambda: self.worker, self.network_worker)
-        self.links = SessionLinks(self.notes, self.in_network, self._show_ports)
+        self.links = SessionLinks(self.notes, self.in_network, self._show_ports, self.in_loop)
         self._is_not_starting = asyncio.Event()
         """Set unless the network is starting; also before the first start and after the end."""
         self._is_not_starting.set()
@@ -229,7 +232,8 @@ class NetworkSession:
         self.terminals.list.replace_all(terminals)
         self.clock.kind = network.clock
         self._set_run(_run_after_replay(network, ports, down))
-        await self.clock.hold()
+        if not self.is_playing_back:  # it is paused until the playback begins
+            await self.clock.hold()
 
     async def _end_current_network(self) -> None:
         """End the network, if there is one, so that another one can take its place."""
@@ -270,6 +274,11 @@ class NetworkSession:
         return self.plan.node_id(name)
 
     # -- from the network's thread to the loop ----------------------------------------------------
+
+    def in_loop(self, call: Callable[[], object]) -> None:
+        """Schedule a call in the loop, from the network's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self.loop.call_soon_threadsafe(call)
 
     def _scheduled(self, call: Callable[[Argument], None]) -> Callable[[Argument], None]:
         """Return a function that schedules `call` in the loop and does not wait for it."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.topology import ConditionWords
 
+from ..drawing.link_changes import changed_link
 from ..protocol import commands
 from ..protocol.messages import LivePort
 from ..protocol.model import DrawnLink, End, Options
@@ -28,6 +30,7 @@ class SessionLinks:
 
     call   performs a call in the network's thread; WanlabError if the network is not running
     show   tells browsers of the ports, and of the links that are unplugged
+    in_loop   schedules a call in the loop
     """
 
     def __init__(
@@ -35,10 +38,12 @@ class SessionLinks:
         notes: SessionNotes,
         call: Callable[[PortsChange], Awaitable[PortReadings]],
         show: Callable[[tuple[LivePort, ...], tuple[str, ...]], None],
+        in_loop: Callable[[Callable[[], object]], None],
     ) -> None:
         self._notes = notes
         self._call = call
         self._show = show
+        self._in_loop = in_loop
         self._ports: LivePorts | None = None
         self._shown: tuple[LivePort, ...] = ()
         self._down: tuple[str, ...] = ()
@@ -59,6 +64,31 @@ class SessionLinks:
         """Read the ports again, for `update`, unless that was done a moment ago."""
         reader = self._reader
         return reader.read() if reader is not None and reader.is_due(CHECK_PORTS_REAL_S) else None
+
+    def change_now(self, network: Network, link: str, conditions: Mapping[End, Options]) -> None:
+        """Change conditions of a link at this instant, as `set_conditions` does."""
+        names = self._set_ports(network, link, conditions)
+        readings = self._read_again()
+        self._in_loop(partial(self._note_conditions, link, conditions, names, readings))
+
+    def plug_now(self, network: Network, link: str, *, is_up: bool) -> None:
+        """Unplug a link at this instant, or plug it in again, as `plug` does."""
+        for port in self.names_of(link):
+            network.set_port_up(port, is_up)
+        self._in_loop(partial(self._note_plug, link, self._read_again(), is_up=is_up))
+
+    def _read_again(self) -> PortReadings:
+        assert self._reader is not None
+        return self._reader.read()
+
+    def _set_ports(
+        self, network: Network, link: str, conditions: Mapping[End, Options]
+    ) -> list[str]:
+        """Set conditions of a link's ports; return the names of the ports."""
+        ends = dict(zip("ab", self.names_of(link), strict=True))
+        for end, options in conditions.items():
+            network.set_port(ends[end], **cast(ConditionWords, options))
+        return [ends[end] for end in conditions]
 
     # -- in the loop ------------------------------------------------------------------------------
 
@@ -100,31 +130,47 @@ class SessionLinks:
             for port in names:
                 network.set_port_up(port, command.up)
 
-        readings = await self._perform(set_ports_up)
-        others = {*self._down} - {command.link}
-        self._down = tuple(sorted(others if command.up else {*others, command.link}))
+        self._note_plug(command.link, await self._perform(set_ports_up), is_up=command.up)
+
+    def _note_plug(self, link: str, readings: PortReadings, *, is_up: bool) -> None:
+        others = {*self._down} - {link}
+        self._down = tuple(sorted(others if is_up else {*others, link}))
         self._live_ports().update(readings)
         self._changed_ns = readings.now_ns
         branch = self._notes.branch
         assert branch is not None
-        text = described_plug(branch.plan.document, command.link, is_up=command.up)
+        text = described_plug(branch.plan.document, link, is_up=is_up)
         self._notes.note(
-            SessionEvent(
-                at_ns=readings.now_ns, kind="link", text=text, link=command.link, up=command.up
-            )
+            SessionEvent(at_ns=readings.now_ns, kind="link", text=text, link=link, up=is_up)
         )
         self._push()
 
     async def set_conditions(self, link: str, conditions: Mapping[End, Options]) -> None:
         """Change conditions of a link. `conditions` are by end; None removes one."""
-        ends = dict(zip("ab", self.names_of(link), strict=True))
+        names = self.names_of(link)
+        readings = await self._perform(lambda network: self._set_ports(network, link, conditions))
+        changed = [name for end, name in zip("ab", names, strict=True) if end in conditions]
+        self._note_ports_set(changed, readings)
 
-        def set_ports(network: Network) -> None:
-            for end, options in conditions.items():
-                network.set_port(ends[end], **cast(ConditionWords, options))
+    def _note_conditions(
+        self,
+        link: str,
+        conditions: Mapping[End, Options],
+        names: Sequence[str],
+        readings: PortReadings,
+    ) -> None:
+        """Note conditions that were set at an instant, in the branch, too."""
+        self._note_ports_set(names, readings)
+        branch = self._notes.branch
+        drawn = branch.plan.document.links if branch is not None else ()
+        for one in drawn:
+            if one.id == link:
+                for end, options in conditions.items():
+                    one = changed_link(one, options, end)
+                self.note_drawn(one)
 
-        readings = await self._perform(set_ports)
-        self._live_ports().set_drawn([ends[end] for end in conditions], readings)
+    def _note_ports_set(self, names: Sequence[str], readings: PortReadings) -> None:
+        self._live_ports().set_drawn(names, readings)
         self._changed_ns = readings.now_ns
         self._push()
 
@@ -153,14 +199,12 @@ class SessionLinks:
             raise WanlabError("the network is not running", "press Run")
         return self._ports
 
-    async def _perform(self, change: Callable[[Network], None]) -> PortReadings:
+    async def _perform(self, change: Callable[[Network], object]) -> PortReadings:
         """Perform a change, and return the new state of the ports."""
-        reader = self._reader
 
         def perform(network: Network) -> PortReadings:
             change(network)
-            assert reader is not None
-            return reader.read()
+            return self._read_again()
 
         return await self._call(perform)
 

@@ -50,7 +50,7 @@ class SlowMotion:
                 if self._steps is not None:
                     self._steps.end()
                     self._steps = None
-        elif worker.is_slow:
+        elif worker.is_slow and not self._session.is_playing_back:
             from ..packets.packet_flights import PacketFlights  # loads numpy
 
             with contextlib.suppress(WanlabError):  # a port was deleted in a terminal

@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from wanlab import Network, Process
 from wanlab.errors import MachineError, WanlabError
@@ -41,6 +41,13 @@ IDLE_REAL_S = 1.0
 LEAVE_REAL_S = 3.0
 END_REAL_S = 30.0
 INTERNAL_ERROR_HINT = "please report this, with what `wanlab web` has printed in its terminal"
+
+
+class TimedCall(NamedTuple):
+    """A call to carry out in the network's thread at an instant of its clock."""
+
+    at_ns: int
+    perform: Callable[[Network], None]
 
 
 class NetworkStopped(WanlabError):  # noqa: N818  (a call that was not carried out is no mistake)
@@ -102,6 +109,9 @@ class NetworkWorker:
         self._calls = deque()
         """For each waiting call, how to perform it, and how to make its future fail."""
         self._keys: deque[tuple[Sequence[Process], bytes]] = deque()
+        self._timed: deque[TimedCall] = deque()
+        self._tempo_after: Tempo | None = None
+        """The tempo after the last timed call."""
         self._network: Network | None = None
         self._programs: list[Process] = []
         self._busy: tuple[Process, ...] = ()
@@ -240,6 +250,25 @@ class NetworkWorker:
         """Begin paused; called when the network has started."""
         self._pacer.pause()
 
+    def perform_at(self, network: Network, calls: Sequence[TimedCall]) -> None:
+        """Carry out calls at their instants, in order. Until the last one, time passes as fast as it
+        can be computed, whether programs are busy or not."""
+        self._timed = deque(calls)
+        self._tempo_after = self._pacer.tempo
+        self._pacer.resume()
+        self._set_tempo(network, replace(self._pacer.tempo, is_paced=False))
+
+    def forget_timed(self) -> bool:
+        """Forget the calls of `perform_at`; return whether there were any."""
+        had_any = bool(self._timed)
+        self._timed.clear()
+        return had_any
+
+    def write_now(self, network: Network, process: Process, data: bytes) -> None:
+        """Write keys for a program at this instant."""
+        process.write(data)
+        self._pacer.note_keys(network.now_ns)
+
     def end_step(self, network: Network) -> None:
         """Return to the chosen pace after a call that let time pass at another one."""
         self._apply_tempo(network)
@@ -304,9 +333,11 @@ class NetworkWorker:
         self._pass_keys_on(network)
         while self._calls and self._life is Life.RUNNING:
             self._carry_out(network, self._calls.popleft()[0])
+        self._carry_out_timed(network)
         if self._life is not Life.RUNNING:
             return
-        if self._pacer.may_advance(network.now_ns):
+        waits = bool(self._timed) and not self._pacer.is_paused
+        if self._pacer.may_advance(network.now_ns) or waits:
             self._run_slice(network)
             return
         if self._meter.stop():
@@ -322,6 +353,13 @@ class NetworkWorker:
         finally:
             self._call_began_real_s = None
 
+    def _carry_out_timed(self, network: Network) -> None:
+        while self._timed and self._timed[0].at_ns <= network.now_ns:
+            self._carry_out(network, self._timed.popleft().perform)
+        if self._tempo_after is not None and not self._timed:
+            tempo, self._tempo_after = self._tempo_after, None
+            self._set_tempo(network, tempo)
+
     def _pass_keys_on(self, network: Network) -> None:
         while self._keys:
             processes, data = self._keys.popleft()
@@ -336,6 +374,8 @@ class NetworkWorker:
         until_break_ns = self.breakpoints.limit_ns(before_ns)
         if until_break_ns is not None:
             limit_ns = min(limit_ns, until_break_ns)
+        if self._timed:
+            limit_ns = min(limit_ns, self._timed[0].at_ns - before_ns)
         self._begin_to_move(network)
         self._advanced_real_s = time.monotonic()
         try:

@@ -42,6 +42,8 @@ class NodeTerminals:
         self._busy: set[str] = set()
         self.on_open: Callable[[TerminalRecord], None] = lambda record: None
         """Called in the network's thread when a terminal was opened."""
+        self.opens_requested: Callable[[], bool] = lambda: True
+        """Returns whether programs may open terminals: a playback opens them by itself."""
         self.list = TerminalList(on_change)
 
     def __iter__(self) -> Iterator[Terminal]:
@@ -199,7 +201,8 @@ class NodeTerminals:
                     CLIENT, title, argv, DEFAULT_SIZE, folder=str(folder) if folder else None
                 )
 
-        self._loop.call_soon_threadsafe(open_terminal)
+        if self.opens_requested():
+            self._loop.call_soon_threadsafe(open_terminal)
         connection.answer({"opened": True})
 
     def check(self, worker: NetworkWorker) -> None:

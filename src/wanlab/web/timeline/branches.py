@@ -30,11 +30,19 @@ from ..broadcast import Broadcast
 from ..drawing.editor import RefusedError
 from ..folder import WorkingFolder
 from ..protocol import commands, messages
-from ..protocol.branches import BranchesPush, BranchReplay, RecordedTerminal, ReplayCost
+from ..protocol.branches import (
+    BranchesPush,
+    BranchNumbers,
+    BranchPlayback,
+    BranchReplay,
+    RecordedTerminal,
+    ReplayCost,
+)
 from ..running.run_plan import RunPlan
 from ..running.session import NetworkSession
 from ..running.worker import INTERNAL_ERROR_HINT, NetworkWorker
 from .branch import Branch
+from .branch_numbers import numbers
 from .session_events import SessionEvent
 
 FOLDER = "branches"
@@ -77,6 +85,7 @@ class Branches:
         self._last_number = 0
         """The number of the newest branch of this session, even if it was dropped."""
         self._replay: RunningReplay | None = None
+        self._playback: BranchPlayback | None = None
         self._has_real_clock = False
         self._why_busy = why_busy
 
@@ -115,6 +124,7 @@ class Branches:
             branches=tuple(branch.info() for branch in self._branches.values()),
             live=live.id if live is not None else None,
             replay=self._replay.progress if self._replay is not None else None,
+            playback=self._playback,
             refusal=REAL_CLOCK if self._has_real_clock else "",
         )
 
@@ -122,15 +132,26 @@ class Branches:
         """Send the branches to all browsers."""
         self._broadcast.push(self.snapshot())
 
+    def show_playback(self, playback: BranchPlayback | None) -> None:
+        """Show browsers which branch repeats another one, with a change; None: no branch does."""
+        if playback != self._playback:
+            self._playback = playback
+            self.push()
+
+    def draw_live(self) -> None:
+        """Draw the links as the live branch has them."""
+        if (live := self._live_branch()) is not None:
+            self._redraw(live.plan, "")
+
     # -- what was recorded ------------------------------------------------------------------------
 
     def events(self, id_: str) -> tuple[SessionEvent, ...]:
         """Return the events of a branch."""
-        return self._branch(id_).events.all()
+        return self.branch(id_).events.all()
 
     def terminals(self, id_: str) -> tuple[RecordedTerminal, ...]:
         """Return the terminals of a branch, with their output."""
-        records = list(self._branch(id_).terminals.values())  # the network's thread adds to them
+        records = list(self.branch(id_).terminals.values())  # the network's thread adds to them
         return tuple(record.recorded() for record in records)
 
     def history(self, command: commands.HistoryCommand) -> tuple[messages.SampleColumn, ...] | None:
@@ -140,8 +161,13 @@ class Branches:
         """
         if not command.branch:
             return None
-        branch = self._branch(command.branch)
+        branch = self.branch(command.branch)
         return None if self._is_live(branch) else tuple(branch.memory.columns(command.series))
+
+    def numbers(self, command: commands.NumbersCommand, by: str = "") -> list[BranchNumbers]:
+        """Return numbers of branches beside each other."""
+        memories = [self.branch(id_).memory for id_ in command.branches]
+        return numbers(memories, command.from_ns / 1e9, command.until_ns / 1e9)
 
     # -- commands ---------------------------------------------------------------------------------
 
@@ -150,10 +176,10 @@ class Branches:
         text = " ".join(command.text.split())[:MAX_MARKER_LENGTH]
         if not text:
             raise WanlabError("a marker needs text")
-        branch = self._branch(command.branch) if command.branch else self._session.branch
+        branch = self.branch(command.branch) if command.branch else self._session.branch
         if branch is None:
             raise WanlabError("no network has run", "press Run")
-        end_ns = self._end_ns(branch)
+        end_ns = self.end_ns(branch)
         at_ns = end_ns if command.at_ns is None else command.at_ns
         _check_instant(at_ns, end_ns)
         branch.events.add(SessionEvent(at_ns=at_ns, kind="marker", text=text))
@@ -161,20 +187,31 @@ class Branches:
 
     def rename(self, command: commands.RenameBranchCommand, by: str = "") -> None:
         """Give a branch another name, which no other branch has."""
-        branch = self._branch(command.branch)
+        branch = self.branch(command.branch)
         name = " ".join(command.name.split())
         if not 0 < len(name) <= MAX_NAME_LENGTH:
             raise WanlabError(
                 "a branch needs a name", f"it can have at most {MAX_NAME_LENGTH} characters"
             )
-        if any(other.name == name and other is not branch for other in self._branches.values()):
+        if self._is_taken(name, branch):
             raise WanlabError(f"another branch is already named {name}", "choose another name")
         branch.name = name
         self.push()
 
+    def name(self, id_: str, name: str) -> None:
+        """Give a branch a name, with a number if another branch has it."""
+        branch = self.branch(id_)
+        names = itertools.chain([name], (f"{name} ({number})" for number in itertools.count(2)))
+        branch.name = next(one for one in names if not self._is_taken(one, branch))
+        self.push()
+
+    def _is_taken(self, name: str, branch: Branch) -> bool:
+        """Return whether another branch has a name."""
+        return any(other.name == name and other is not branch for other in self._branches.values())
+
     def drop(self, command: commands.DropBranchCommand, by: str = "") -> None:
         """Forget a branch that is neither live nor being replayed. Its files stay."""
-        branch = self._branch(command.branch)
+        branch = self.branch(command.branch)
         if self._replay is not None and self._replay.progress.branch == branch.id:
             raise WanlabError(f"{branch.name} is being replayed", "cancel that first")
         if self._is_live(branch):
@@ -186,7 +223,7 @@ class Branches:
 
     def cost(self, command: commands.CostCommand, by: str = "") -> ReplayCost:
         """Return how long a replay of a branch up to an instant is expected to take."""
-        branch = self._branch(command.branch)
+        branch = self.branch(command.branch)
         return ReplayCost(_expected_real_s(branch, command.at_ns))
 
     def cancel(self, command: commands.CancelContinueCommand, by: str = "") -> None:
@@ -200,7 +237,7 @@ class Branches:
         Returns the id of the branch that is live then: a new one, or the replayed branch itself if
         it was not live and the instant is its last.
         """
-        source, at_ns = self._branch(command.branch), command.at_ns
+        source, at_ns = self.branch(command.branch), command.at_ns
         self._check_can_continue(source, at_ns)
         replay = self._replay = RunningReplay(
             BranchReplay(
@@ -225,7 +262,7 @@ class Branches:
 
     # -- looking up branches ----------------------------------------------------------------------
 
-    def _branch(self, id_: str) -> Branch:
+    def branch(self, id_: str) -> Branch:
         """Return the branch with an id. WanlabError if there is none."""
         try:
             return self._branches[id_]
@@ -241,7 +278,7 @@ class Branches:
     def _is_live(self, branch: Branch) -> bool:
         return branch is self._live_branch()
 
-    def _end_ns(self, branch: Branch) -> int:
+    def end_ns(self, branch: Branch) -> int:
         """Return the last instant of a branch, so far."""
         return self._session.clock.now_ns if self._is_live(branch) else branch.end_ns
 
@@ -258,7 +295,7 @@ class Branches:
             raise WanlabError(
                 "the network is starting or stopping", "wait until it has, and try again"
             )
-        _check_instant(at_ns, self._end_ns(source))
+        _check_instant(at_ns, self.end_ns(source))
         if session.is_running and (reason := self._why_busy()):
             raise WanlabError(reason)
         if len(self._branches) >= MAX_BRANCHES:

@@ -42,6 +42,14 @@ class CurveMemory:
             if key.kind == kind and samples
         }
 
+    def curves(self) -> list[tuple[CurveKey, list[Sample]]]:
+        """Return all curves with their samples."""
+        return [(key, list(samples)) for key, samples in list(self._samples.items())]
+
+    def unit(self, kind: SeriesKind) -> str:
+        """Return the unit of a kind; "" if there is no curve of it."""
+        return self._units.get(kind, "")
+
     def until(self, time_s: float) -> CurveMemory:
         """Return a memory with the samples up to an instant."""
         earlier = CurveMemory()
