@@ -164,6 +164,9 @@ function Glass({ link, end, line, tc }: { link: DrawnLink; end: "a" | "b"; line:
   const { x, y } = endSpot(line, end, { distance: GLASS_AT, away: GLASS_AWAY, isFlipped: true });
   const level = queue.drops > 0 || part >= 0.9 ? "full" : part >= 0.6 ? "busy" : "used";
   const { width, height } = GLASS;
+  // The number grows away from the middle of the line, where its conditions are written.
+  const inwards = endSpot(line, end, { distance: GLASS_AT + 10, away: GLASS_AWAY, isFlipped: true }).x - x;
+  const anchor = Math.abs(inwards) < 5 ? "middle" : inwards > 0 ? "end" : "start";
   return (
     <g className={`glass glass-${level}`} transform={`translate(${x - width / 2},${y - height + 4})`}>
       <title>{queueText(port?.name ?? "this port", queue, limit, port?.lost ?? "")}</title>
@@ -171,7 +174,12 @@ function Glass({ link, end, line, tc }: { link: DrawnLink; end: "a" | "b"; line:
       <path className="glass-wall" d={`M0,0 V${height} H${width} V0`} />
       {limit !== null && <path className="glass-limit" d={`M-3,0 H${width + 3}`} />}
       {queue.drops > 0 && (
-        <text className="glass-drops" x={width / 2} y={-4} textAnchor="middle">
+        <text
+          className="glass-drops"
+          x={{ start: -3, middle: width / 2, end: width + 3 }[anchor]}
+          y={-4}
+          textAnchor={anchor}
+        >
           −{queue.drops}
         </text>
       )}
