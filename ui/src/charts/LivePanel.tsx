@@ -10,6 +10,7 @@ import { PanelFrame } from "./PanelFrame";
 import { endsOf, flowTitles, passes } from "./paths";
 import { look, Plot, type CurveLook } from "./Plot";
 import { TITLES, UNITS, useCharts } from "./state";
+import { flowEntries } from "./flowEntries";
 import { chartView, type ChartView } from "./view";
 import { csv, rowsBetween, sideBySide, spanOf, type Data } from "./window";
 
@@ -105,12 +106,24 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
       title={TITLES[kind]}
       name={kind}
       {...(onPane ? { onPane } : {})}
+      {...(isOfFlows(kind) ? { more: () => flowEntries(flowsNow(kind, series, ids, flows)) } : {})}
       csv={all}
       figure={() => plot.current?.figure() ?? null}
     >
       <div className="plot" ref={container} role="group" aria-label={`Chart: ${TITLES[kind]}`} />
     </PanelFrame>
   );
+}
+
+/** The flows that are drawn, with their titles. */
+function flowsNow(
+  kind: SeriesKind,
+  series: readonly WatchedSeries[],
+  ids: ReadonlySet<string> | null,
+  flows: readonly string[] | null,
+): readonly { flow: string; title: string }[] {
+  const curves = curvesOf(kind, chartView().tables, series, ids, flows);
+  return looksOf(curves).map(({ title }, index) => ({ title, flow: curves[index]!.flow }));
 }
 
 const ALL: [number, number] = [0, Infinity];

@@ -15,11 +15,13 @@ interface Props {
   /** What is drawn; null if there is nothing. */
   figure: () => Figure | null;
   onPane?: () => void;
+  /** More entries of the menu. */
+  more?: () => readonly MenuEntry[];
   children: ReactNode;
 }
 
 /** A chart with its title and its downloads. */
-export function PanelFrame({ title, name, csv, figure, onPane, children }: Props) {
+export function PanelFrame({ title, name, csv, figure, onPane, more, children }: Props) {
   const save = async (suffix: string, write: (drawn: Figure) => Promise<Blob | null> | Blob) => {
     const drawn = figure();
     if (drawn === null) return toast("warning", "this chart has no data yet");
@@ -41,6 +43,21 @@ export function PanelFrame({ title, name, csv, figure, onPane, children }: Props
     <figure className="chart-panel" aria-label={title}>
       <figcaption>
         <span>{title}</span>
+        {more && (
+          <button
+            type="button"
+            className="icon-button"
+            aria-haspopup="menu"
+            aria-label="Time–sequence graph of a flow"
+            title="Time–sequence graph of a flow: its segments, acknowledgements and losses"
+            onClick={({ currentTarget }) => {
+              const { left, bottom } = currentTarget.getBoundingClientRect();
+              popUp("Time–sequence graph", more(), left, bottom);
+            }}
+          >
+            <Icon name="sequence" size={15} />
+          </button>
+        )}
         {onPane && (
           <button
             type="button"

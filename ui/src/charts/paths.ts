@@ -17,8 +17,20 @@ export function endsOf(flow: string, ports: readonly LivePort[]): Ends | null {
   return from !== undefined && to !== undefined ? { from, to } : null;
 }
 
+/** The names of the ports that send and receive a flow; null if an address is not of this network. */
+export function portsOfFlow(flow: string, ports: readonly LivePort[]): readonly [string, string] | null {
+  const match = FLOW.exec(flow);
+  if (!match) return null;
+  const [from, to] = [portAt(match[1]!, ports)?.name, portAt(match[3]!, ports)?.name];
+  return from !== undefined && to !== undefined ? [from, to] : null;
+}
+
 function nodeAt(address: string, ports: readonly LivePort[]): string | undefined {
-  return ports.find((port) => port.addresses.some((one) => one.split("/")[0] === address))?.node;
+  return portAt(address, ports)?.node;
+}
+
+function portAt(address: string, ports: readonly LivePort[]): LivePort | undefined {
+  return ports.find((port) => port.addresses.some((one) => one.split("/")[0] === address));
 }
 
 /** "h1 → h3:5201" for each flow, with the sender's port only where it tells flows apart. */

@@ -82,6 +82,7 @@ const SHAPES = {
       <path d="m10.8 7.8-4.1 7.9M13.2 7.8l4.1 7.9M8 18h8" />
     </>
   ),
+  sequence: <path d="M4 4v16h16M7.5 17v-4M11 13.5v-4M14.5 10V6M18 14v-3.5" />,
   download: <path d="M12 4v11m-4-4 4 4 4-4M4.5 19.5h15" />,
   upload: <path d="M12 15V4M8 8l4-4 4 4M4.5 19.5h15" />,
   refresh: <path d="M19.5 12A7.5 7.5 0 1 1 17 6.4M17.5 3v4h-4" />,
