@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import locale
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -23,6 +24,17 @@ from wanlab.machine.embedded import find_image
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000)
 settings.load_profile("same")
+
+# What programs print must not depend on the width of the terminal, nor on a locale that is not
+# installed, of which shells warn.
+for variable in ("COLUMNS", "LINES"):
+    os.environ.pop(variable, None)
+usual_locale = locale.setlocale(locale.LC_ALL)
+try:
+    locale.setlocale(locale.LC_ALL, "")
+except locale.Error:
+    os.environ["LC_ALL"] = "C.UTF-8"
+locale.setlocale(locale.LC_ALL, usual_locale)
 
 GOLDEN = Path(__file__).parent / "golden"
 # Set by `./dev test`, which builds a kernel first. A missing kernel is then a failure.
