@@ -70,6 +70,9 @@ MACHINE_OPTIONS: Mapping[str, MachineOption] = {
         "mtu",
         ("mtu", "gso"),
     ),
+    "cpu": MachineOption(
+        "MODEL", "the processor of hosts and routers, see: wanlab docs processors", "free"
+    ),
     "seed": MachineOption("NUMBER", "seed of all random numbers in the machine", "1"),
     "kernel": MachineOption("NAME", "the kernel to boot; see: wanlab kernel list", "6.12"),
     "traps": MachineOption(

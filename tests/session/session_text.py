@@ -17,6 +17,7 @@ HEADER: Line = {
     "seed": 1,
     "wire": "mtu",
     "nic": {},
+    "cpu": {},
     "line_rate_bps": 0,
     "memory_bytes": 1 << 30,
     "sysctls": {},

@@ -20,7 +20,7 @@ from wanlab.session import SessionError, parse, read
 from wanlab.session.lines import Line, SessionHeader
 
 BEGAN: Line = {"at": 5, "began": None}
-OPTIONAL = {"kernel", "python_version"}
+OPTIONAL = {"cpu", "kernel", "python_version"}
 FOLDER: Line = {"folder": ".", "mode": 0o755, "mtime_ns": 0}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _socket
 import contextlib
+import errno
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
         mac: str | None
         mtu: int | None
         bridge: str | None
+
+
+NO_SUCH_IOCTL = errno.ENOTTY
+NO_CPU = "this kernel cannot give nodes a processor; use Linux 6.12 of this wanlab"
 
 
 class Performer:
@@ -78,6 +83,15 @@ class Performer:
                 system.mount("tmpfs", mount, "tmpfs")
             else:
                 system.mount(backing, mount, flags=system.MS_BIND)
+
+    def set_cpu(self, node: str, table: list[int]) -> None:
+        with self._namespaces.inside_net(node):
+            try:
+                system.set_cpu(table)
+            except OSError as error:
+                if error.errno != NO_SUCH_IOCTL:
+                    raise
+                raise ValueError(NO_CPU) from None
 
     def limit_cpu(self, node: str, share: float | None, cores: str | None) -> None:
         integrity.load("wanlab.agent.cgroups")

@@ -20,6 +20,7 @@ from .kernel_verbs import kernel as kernel_commands
 from .lab_verbs import lab
 from .options import (
     Clock,
+    Cpu,
     Json,
     OptionalSeed,
     SessionFile,
@@ -102,6 +103,7 @@ def execute(
     ] = None,
     clock: Clock = "virtual",
     wire: WireOption = "mtu",
+    cpu: Cpu = None,
     seed: OptionalSeed = None,
     memory: Annotated[str | None, machine_option("memory")] = None,
     session: SessionFile = None,
@@ -155,6 +157,7 @@ def execute(
             network_options={
                 "clock": clock,
                 "wire": wire,
+                "cpu": cpu,
                 "seed": seed,
                 "memory": memory,
                 "session": session or False,

@@ -161,6 +161,18 @@ def kernel_names(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 @_quietly
+def cpu_names(context: typer.Context, incomplete: str) -> Iterator[str]:
+    """Yield the names of the models of processors."""
+    from wanlab.topology import processor_names
+
+    yield from processor_names()
+
+
+OF_OPTIONS = {"kernel": kernel_names, "cpu": cpu_names}
+"""Completions of options of a machine that have no fixed set of values."""
+
+
+@_quietly
 def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield the parameters of a YAML experiment. A Python experiment would have to be executed."""
     from wanlab.experiments import load_experiment

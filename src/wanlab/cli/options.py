@@ -82,7 +82,7 @@ def machine_option(
         help=help or row.sentence(with_default=not has_default),
         metavar=row.metavar,
         min=min,
-        autocompletion=completions.kernel_names if name == "kernel" else complete,
+        autocompletion=completions.OF_OPTIONS.get(name, complete),
         callback=check,
     )
     return option
@@ -125,6 +125,7 @@ StartJitter = Annotated[
     ),
 ]
 WireOption = Annotated[str, machine_option("wire", has_default=True)]
+Cpu = Annotated[str | None, machine_option("cpu")]
 
 
 def _boot(name: str) -> None:

@@ -39,6 +39,7 @@ class MachineDescription(TypedDict):
     architecture: str
     wire: NotRequired[Literal["mtu", "gso"]]
     nic: NotRequired[dict[str, str]]
+    cpu: NotRequired[dict[str, object]]
     line_rate_bps: NotRequired[int]
     missing_confinement: NotRequired[list[str]]
     """What this computer lacks to confine the machine: see embedded/confinement.py."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .flows import Flows
     from .lost_packets import Drop, drops
     from .ports import Ports, Sent, sent_through
-    from .processor import Cpu, Softnet, packets_received
+    from .processor import Cpu, Processors, Softnet, packets_received
     from .queues import Queues
     from .readings import Sampler
     from .sampler import Sampling, sample
@@ -29,6 +29,7 @@ _MODULES = {
     "Drops": "traces",
     "Flows": "flows",
     "Ports": "ports",
+    "Processors": "processor",
     "Queues": "queues",
     "Retransmissions": "traces",
     "Sampler": "readings",
@@ -51,6 +52,7 @@ __all__ = [
     "Drops",
     "Flows",
     "Ports",
+    "Processors",
     "Queues",
     "Retransmissions",
     "Sampler",

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 
+from wanlab.errors import WanlabError
 from wanlab.network import Network
 from wanlab.record import Table
+from wanlab.topology.model import Host, Router, is_in_root
 
 from .columns import Rows, columns_of
 from .readings import Readings, Source
@@ -72,6 +74,43 @@ class Softnet(Readings):
                 values = [words[index] if index < len(words) else 0 for index in _WORDS]
                 rows.append((time_ns, f"cpu{number}", *values))
         return {"softnet": Table.of(columns_of(rows, SOFTNET))} if rows else {}
+
+
+class Processors(Readings):
+    """Sample the work of the nodes' processors into table "processor": what each kind of work has taken
+    on each core since the network started, in ns.
+    """
+
+    def __init__(self, *nodes: str) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def prepare(self, network: Network) -> None:
+        """Raise WanlabError if nodes have no processor."""
+        if network.cpu is None:
+            raise WanlabError(
+                "the nodes of this network have no processor", 'use cpu="server-2019", for example'
+            )
+        self._nodes = self._nodes or tuple(
+            node.name
+            for node in network.topology.nodes
+            if isinstance(node, Host | Router) and not is_in_root(node)
+        )
+
+    def sources(self) -> list[Source]:
+        return [["file", node, "/proc/net/processor"] for node in self._nodes]
+
+    def tables(self) -> dict[str, Table]:
+        rows: Rows = []
+        names: list[str] = []
+        for time_ns, place, part in self.readings:
+            header, *lines = part.decode().splitlines()
+            names = [f"{name}_ns" for name in header.split()[1:]]
+            for line in lines:
+                core, *values = map(int, line.split())
+                rows.append((time_ns, self._nodes[place], core, *values))
+        columns = ("time_ns", "node", "core", *names)
+        return {"processor": Table.of(columns_of(rows, columns))} if rows else {}
 
 
 class Cpu(Readings):

@@ -1,7 +1,8 @@
 """Hosts, and hosts with Mininet's CPU limits.
 
-On virtual time computation takes no time, so a CPU limit would change nothing. Limits are accepted
-and reported once as having no effect. On the real clock no limit is set either.
+A share of the CPU is the speed of the host's processor, if the network has processors (`--cpu`).
+Otherwise computation takes no time, so a CPU limit would change nothing. Limits are accepted and
+reported once as having no effect. On the real clock no limit is set either.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar
 from wanlab.errors import WanlabError
 
 from .hosts import NODE_PARAMETERS, Node
+from .live_network import live_network
 from .log import info
 from .parameters import Params, once
 
@@ -33,12 +35,12 @@ def report_cpu_limits() -> None:
         _reported,
         "cpu",
         info,
-        "(cpu limits have no effect: on virtual time computation takes no time) ",
+        "(cpu limits have no effect: on virtual time computation takes no time without --cpu) ",
     )
 
 
 class CPULimitedHost(Host):
-    """A host that accepts Mininet's CPU parameters, which have no effect."""
+    """A host with Mininet's CPU parameters."""
 
     parameters: ClassVar[set[str]] = {*NODE_PARAMETERS, "rt"}
     inited = True
@@ -56,10 +58,15 @@ class CPULimitedHost(Host):
         """Do nothing: there is nothing to prepare."""
 
     def setCPUFrac(self, f: float | None, sched: str | None = None) -> None:
-        """Accept a share of all cores; -1 is no limit."""
+        """Give this host a share of all cores; -1 is no limit."""
         if f is None or f < 0:
             return
-        report_cpu_limits()
+        live_network().create_pending()
+        network = live_network().network
+        if network.cpu is None:
+            report_cpu_limits()
+        else:
+            network.set_cpu_share(self.name, f)
 
     def setCPUs(self, cores: object, mems: int = 0) -> None:
         """Accept the cores that it may use."""

@@ -73,6 +73,7 @@ def options_of(session: RecordedSession) -> dict[str, Any]:
         "clock": header.clock,
         "wire": header.wire,
         "nic": header.nic,
+        "cpu": header.cpu,
         "seed": header.seed,
         "guest_folder": header.guest_folder,
         "sysctls": header.sysctls,

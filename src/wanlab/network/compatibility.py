@@ -11,6 +11,7 @@ from wanlab.machine import Clock
 from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
 from wanlab.topology import loop_warnings
+from wanlab.topology.cpu import Processor
 from wanlab.topology.model import Host, Router, Switch, Topology
 from wanlab.topology.settings import QUEUES
 
@@ -46,14 +47,19 @@ def _scheduler_problems(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def compatibility_warnings(topology: Topology, clock: Clock) -> Iterator[str]:
+def compatibility_warnings(
+    topology: Topology, clock: Clock, cpu: Processor | None
+) -> Iterator[str]:
     """Yield warnings about measurements in a network."""
     limited = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
-    if limited and clock == "virtual":
+    if limited and clock == "virtual" and cpu is None:
         yield (
             f"{', '.join(limited)}: processor limits (cpu, cores, scheduler) have no effect on virtual "
             "time, where computing takes no time"
         )
+    scheduled = [host.name for host in topology.hosts if host.cores or host.scheduler]
+    if scheduled and cpu is not None:
+        yield f"{', '.join(scheduled)}: cores and scheduler have no effect on a model of a processor"
     yield from loop_warnings(topology)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from wanlab.errors import CommandError, Problem, TopologyError, did_you_mean
+from wanlab.errors import CommandError, Problem, TopologyError, WanlabError, did_you_mean
 from wanlab.operations import (
     ROOT,
     ChangeConditions,
@@ -18,6 +18,7 @@ from wanlab.operations import (
     RemoveLink,
     RemoveNamespace,
     RunStartCommand,
+    SetCpu,
     SetLinkState,
     StartOpportunities,
     StopController,
@@ -66,7 +67,7 @@ class LiveTopology:
         self._outside_connections = outside_connections
         self.plan = self.plan_for(topology)
         self.warnings = [
-            *compatibility_warnings(topology, runtime.options.clock),
+            *compatibility_warnings(topology, runtime.options.clock, runtime.options.cpu),
             *duplicate_warnings(topology),
             *gateway_warnings(topology),
         ]
@@ -120,7 +121,25 @@ class LiveTopology:
         options = self._runtime.options
         if options.default_speed_bps is not None:
             topology = with_default_speed(topology, options.default_speed_bps)
-        return plan(topology, wire=options.wire, nic=options.nic, sysctls=options.sysctls)
+        return plan(
+            topology,
+            wire=options.wire,
+            nic=options.nic,
+            sysctls=options.sysctls,
+            cpu=options.cpu,
+        )
+
+    def set_cpu_share(self, name: str, share: float) -> None:
+        cpu = self._runtime.options.cpu
+        if cpu is None:
+            raise WanlabError(
+                f"{name}: nodes of this network have no processor",
+                'use cpu="server-2019", for example',
+            )
+        namespace = self.node(name).namespace
+        if namespace == ROOT:
+            raise WanlabError(f"{name} has no processor", "hosts and routers have one")
+        self._runtime.perform([SetCpu(namespace, cpu.share(share).table())])
 
     def add_warnings(self, warnings: Sequence[str]) -> None:
         """Note warnings that have not been noted before."""

@@ -25,6 +25,7 @@ from wanlab.notebook import time_line
 from wanlab.operations import ROOT, Operation
 from wanlab.plan import Wire
 from wanlab.topology import ConditionWords, ensure, load, resolve
+from wanlab.topology.cpu import Processor
 from wanlab.topology.model import Link, Node, Port, Topology
 from wanlab.topology.nic import Nic
 from wanlab.units import format_time, parse_time
@@ -66,6 +67,8 @@ class Network:
                 "gso": up to 64 KB, as on veth.
     nic         the NIC of hosts and routers where the topology sets none: a Nic, or
                 {"tso": "off", "gro": "on", "coalescing": "50us"}.
+    cpu         the processor of hosts and routers: "free" (computing takes no time), the name of a model
+                or its file, or {"model": "server-2019", "cores": 2, "speed": 0.1}. Default: "free".
     seed        of all random numbers in the machine's kernel.
     folder      the working folder, which programs share with you. Default: the current folder.
     guest_folder
@@ -97,6 +100,7 @@ class Network:
         clock: Clock | None = None,
         wire: Wire | None = None,
         nic: Nic | Mapping[str, object] | None = None,
+        cpu: Processor | str | Mapping[str, object] | None = None,
         seed: int | None = None,
         folder: str | Path = ".",
         guest_folder: str = "",
@@ -118,6 +122,7 @@ class Network:
             clock=clock,
             wire=wire,
             nic=nic,
+            cpu=cpu,
             seed=seed,
             folder=folder,
             guest_folder=guest_folder,
@@ -232,6 +237,11 @@ class Network:
     @property
     def wire(self) -> Wire:
         return self.options.wire
+
+    @property
+    def cpu(self) -> Processor | None:
+        """The processor of hosts and routers; None: computing takes no time."""
+        return self.options.cpu
 
     @property
     def seed(self) -> int | None:
@@ -493,6 +503,13 @@ class Network:
     def set_port_speed(self, name: str, speed: str | int) -> None:
         """Change the line rate of one port; 0 means no limit."""
         self._live.set_port_speed(name, speed)
+
+    def set_cpu_share(self, node: str, share: float) -> None:
+        """Change the speed of a node's processor: 0.1 makes all its work take ten times as long.
+
+        WanlabError if nodes have no processor.
+        """
+        self._live.set_cpu_share(node, share)
 
     def perform(self, operations: Sequence[Operation]) -> None:
         """Perform operations in order. CommandError names the one that failed and shows its

@@ -12,6 +12,7 @@ from wanlab.machine.defaults import default_kernel
 from wanlab.machine.here import HereMachine, is_inside, read_about
 from wanlab.machine.kinds import traits_of
 from wanlab.plan import Wire
+from wanlab.topology.cpu import Processor, cpu_words, read_cpu
 from wanlab.topology.nic import Nic, nic_words, read_nic
 from wanlab.units import parse_rate, parse_size, whole_number
 
@@ -29,6 +30,7 @@ class _Defaults:
     seed: int | None = 1
     wire: Wire = "mtu"
     nic: Mapping[str, str] | None = None
+    cpu: Mapping[str, object] | None = None
     line_rate_bps: int = DEFAULT_LINE_RATE_BPS
 
 
@@ -44,6 +46,8 @@ class NetworkOptions:
     clock: Clock
     wire: Wire
     nic: Nic
+    cpu: Processor | None
+    """The processor of hosts and routers; None: computing takes no time."""
     seed: int | None
     folder: Path
     guest_folder: str
@@ -64,6 +68,7 @@ class NetworkOptions:
         clock: Clock | None,
         wire: Wire | None,
         nic: Nic | Mapping[str, object] | None,
+        cpu: Processor | str | Mapping[str, object] | None,
         seed: int | None,
         folder: str | Path,
         guest_folder: str,
@@ -91,12 +96,21 @@ class NetworkOptions:
         else:
             defaults = EMBEDDED_DEFAULTS
         absolute_folder = _absolute(Path(folder))
+        processor = read_cpu(defaults.cpu if cpu is None else cpu)
+        chosen_clock = defaults.clock if clock is None else clock
+        if processor is not None and chosen_clock == "real":
+            raise RequirementError(
+                f"the processor {processor.model} needs virtual time: on the real clock, the computer's "
+                "own processor computes",
+                'use clock="virtual" or cpu="free"',
+            )
         return cls(
             machine_kind=machine_kind,
             traits=traits,
-            clock=defaults.clock if clock is None else clock,
+            clock=chosen_clock,
             wire=wire or defaults.wire,
             nic=read_nic((defaults.nic or {}) if nic is None else nic),
+            cpu=processor,
             seed=defaults.seed if seed is None else seed,
             folder=absolute_folder,
             guest_folder=(not traits.is_shared and guest_folder) or str(absolute_folder),
@@ -131,6 +145,7 @@ def start_machine(options: NetworkOptions) -> Machine:
     about = {
         "wire": options.wire,
         "nic": nic_words(options.nic),
+        **({"cpu": cpu_words(options.cpu)} if options.cpu else {}),
         "line_rate_bps": options.line_rate_bps,
     }
     from wanlab.machine.embedded import EmbeddedMachine
@@ -179,6 +194,7 @@ def _defaults_inside(
         seed=about["seed"],
         wire=about["wire"],
         nic=about["nic"],
+        cpu=about.get("cpu"),
         line_rate_bps=about["line_rate_bps"],
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wanlab.machine import Machine, MachineDescription
 from wanlab.record import Provenance
+from wanlab.topology.cpu import cpu_words
 from wanlab.topology.files import mn
 from wanlab.topology.model import Topology
 from wanlab.topology.nic import nic_words
@@ -56,7 +57,11 @@ def provenance_of(
         wire=options.wire,
         nic=nic_words(options.nic),
         warnings=(*warnings, *_missing_confinement(described)),
-        settings={"line_rate_bps": options.line_rate_bps, "sysctls": options.sysctls},
+        settings={
+            "line_rate_bps": options.line_rate_bps,
+            "sysctls": options.sysctls,
+            **({"cpu": cpu_words(options.cpu)} if options.cpu else {}),
+        },
         parameters=dict(parameters),
         traps=machine.traits.traps,
     )

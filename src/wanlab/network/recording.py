@@ -20,6 +20,7 @@ from wanlab.session import SessionRecorder
 from wanlab.session.files import TooMuch, folder_lines, upload_lines
 from wanlab.session.lines import FORMAT, Line
 from wanlab.shared_folder import SharedFolder
+from wanlab.topology.cpu import cpu_words
 from wanlab.topology.files import plain
 from wanlab.topology.model import Topology
 from wanlab.topology.nic import nic_words
@@ -83,6 +84,7 @@ class NetworkRecording:
             "seed": options.seed,
             "wire": options.wire,
             "nic": nic_words(options.nic),
+            **({"cpu": cpu_words(options.cpu)} if options.cpu else {}),
             "line_rate_bps": options.line_rate_bps,
             "memory_bytes": options.memory_bytes,
             "sysctls": dict(options.sysctls),

@@ -26,7 +26,15 @@ from .links import (
     SetLinkState,
     SetVlans,
 )
-from .nodes import AddNamespace, AddRoute, RemoveNamespace, RunStartCommand, SetSysctl, WriteFile
+from .nodes import (
+    AddNamespace,
+    AddRoute,
+    RemoveNamespace,
+    RunStartCommand,
+    SetCpu,
+    SetSysctl,
+    WriteFile,
+)
 from .operation import ROOT, Operation, Request
 from .ports import SetCoalesce, SetOffloads, SetSpeed, SetWire, Shape
 from .services import (
@@ -70,6 +78,7 @@ __all__ = [
     "Request",
     "RunStartCommand",
     "SetCoalesce",
+    "SetCpu",
     "SetLinkState",
     "SetOffloads",
     "SetOvs",

@@ -72,6 +72,24 @@ class SetSysctl(Operation):
 
 
 @dataclass(frozen=True)
+class SetCpu(Operation):
+    """Give a node processors: the table of what its work costs (`wanlab.topology.cpu`)."""
+
+    node: str
+    table: tuple[int, ...]
+
+    verb = "set_cpu"
+
+    def describe(self) -> str:
+        return f"processor of {self.node}"
+
+    def commands(self) -> list[str]:
+        return [
+            f"# {self.node} has a processor of wanlab's kernel: {' '.join(map(str, self.table))}"
+        ]
+
+
+@dataclass(frozen=True)
 class WriteFile(Operation):
     """Replace the content of a file."""
 

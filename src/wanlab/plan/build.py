@@ -27,6 +27,7 @@ from wanlab.operations import (
     Operation,
     PrepareRouting,
     RunStartCommand,
+    SetCpu,
     SetSpeed,
     SetSysctl,
     Shape,
@@ -34,6 +35,7 @@ from wanlab.operations import (
     WriteFile,
 )
 from wanlab.topology.addresses import ipv6_of
+from wanlab.topology.cpu import Processor
 from wanlab.topology.gateways import unreachable_gateway
 from wanlab.topology.model import (
     Controller,
@@ -65,16 +67,18 @@ def plan(
     wire: Wire = "mtu",
     nic: Nic = BY_RULE,
     sysctls: Mapping[str, str] | None = None,
+    cpu: Processor | None = None,
     shares: bool = True,
 ) -> tuple[Operation, ...]:
     """Return all operations that build a topology, which has been checked and resolved.
 
-    `nic` is the default NIC of hosts and routers. `sysctls` are set in every node. `shares` says
-    whether hosts get their shares of the CPU, which have no effect where computing takes no time.
+    `nic` and `cpu` are the default NIC and the processor of hosts and routers. `sysctls` are set in
+    every node. `shares` says whether hosts get their shares of the computer's CPU, which have no effect
+    where computing takes no time.
     TopologyError if a part of the topology cannot be built.
     """
     _refuse(topology)
-    return tuple(_operations(topology, wire, nic, sysctls or {}, shares))
+    return tuple(_operations(topology, wire, nic, sysctls or {}, cpu, shares))
 
 
 def settling_point(operations: Sequence[Operation]) -> int:
@@ -102,7 +106,12 @@ def _refuse(topology: Topology) -> None:
 
 
 def _operations(
-    topology: Topology, wire: Wire, nic: Nic, sysctls: Mapping[str, str], shares: bool
+    topology: Topology,
+    wire: Wire,
+    nic: Nic,
+    sysctls: Mapping[str, str],
+    cpu: Processor | None,
+    shares: bool,
 ) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
     # Ports of a switch need no addresses; without this each would announce an IPv6 address.
@@ -112,13 +121,16 @@ def _operations(
     for node in topology.nodes:
         if isinstance(node, Host | Router) and not is_in_root(node):
             yield AddNamespace(node.name)
+            if cpu is not None:
+                share = node.cpu if isinstance(node, Host) else None
+                yield SetCpu(node.name, cpu.share(share).table())
             for key, value in sysctls.items():
                 yield SetSysctl(node.name, key, value)
         if isinstance(node, Router):
             yield SetSysctl(node.name, "net.ipv4.ip_forward", "1")
             yield SetSysctl(node.name, "net.ipv6.conf.all.forwarding", "1")
         if isinstance(node, Host):
-            yield from _host_operations(node, shares)
+            yield from _host_operations(node, shares and cpu is None)
     yield from make_bridges(topology)
     for link in topology.links:
         a, b = link.ports

@@ -16,6 +16,7 @@ from wanlab.measure import (
     Drops,
     Flows,
     Ports,
+    Processors,
     Queues,
     Retransmissions,
     Softnet,
@@ -47,6 +48,7 @@ SAMPLERS_OF_PORTS: Mapping[str, Callable[..., Sampler]] = {
 """Samplers of ports; `flows` samples hosts."""
 SAMPLERS_OF_MACHINE: Mapping[str, Callable[[], Sampler]] = {
     "softnet": Softnet,
+    "processors": Processors,
     "cpu": Cpu,
     "drops": Drops,
 }

@@ -55,7 +55,17 @@ from .run_script import (
     TimedProgram,
 )
 
-NETWORK_OPTIONS = ("machine", "clock", "wire", "nic", "sysctls", "memory", "line_rate", "kernel")
+NETWORK_OPTIONS = (
+    "machine",
+    "clock",
+    "wire",
+    "nic",
+    "cpu",
+    "sysctls",
+    "memory",
+    "line_rate",
+    "kernel",
+)
 KEYS_WITHOUT_PLACEHOLDERS = ("about", "plots", "labels")
 
 AnyDefinition = TypeVar("AnyDefinition", bound=Definition)

@@ -47,6 +47,7 @@ class SessionHeader(msgspec.Struct, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0)] | None
     wire: Literal["mtu", "gso"]
     nic: dict[str, str]
+    cpu: dict[str, object] = {}
     line_rate_bps: Count
     memory_bytes: Count
     sysctls: dict[str, str]

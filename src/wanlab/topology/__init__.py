@@ -2,6 +2,7 @@
 
 from wanlab.topology.addresses import IPV6_BASE, resolve
 from wanlab.topology.check import check, ensure
+from wanlab.topology.cpu import processor_names
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "loads",
     "loop_warnings",
+    "processor_names",
     "read_drawing",
     "resolve",
     "save",

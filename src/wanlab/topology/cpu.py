@@ -1,0 +1,183 @@
+"""The processor of a host or router: what its work costs, in virtual time.
+
+A model is a file (`cpus/NAME.yaml`) with the cost of each kind of work and the source of each number.
+The kernel of the embedded machine has the same table (kernel/patches/0069), in the order of `COSTS`.
+
+In Python `cpu="server-2019"`, or words such as `{"model": "server-2019", "cores": 2, "speed": 0.1}`;
+`free`, the default, is no model: computing takes no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wanlab.errors import InputError, WanlabError, did_you_mean
+from wanlab.fields import Fields, Problems
+from wanlab.input_file import read_input
+from wanlab.yaml_text import parse_yaml
+
+FREE = "free"
+MODELS = Path(__file__).with_name("cpus")
+MAX_CORES = 16
+MAX_COST = 1_000_000_000
+MIN_SPEED, MAX_SPEED = 0.001, 1000
+COSTS = (
+    "threshold_ns",
+    "idle_after_ns",
+    "idle_exit_ns",
+    "interrupt_ns",
+    "rx_packet_ns",
+    "rx_stack_ns",
+    "tx_stack_ns",
+    "tx_packet_ns",
+    "call_ns",
+    "switch_ns",
+    "fork_ns",
+    "exec_ns",
+    "checksum_ps_per_byte",
+    "copy_ps_per_byte",
+)
+"""The values of a model, in the order of the kernel's table, which begins with the number of cores."""
+_OF_TIME = ("threshold_ns", "idle_after_ns")
+"""Values that are no work, and do not depend on the speed."""
+WORDS = ("model", "cores", "speed")
+_EXAMPLE = 'as in "server-2019" or {"model": "server-2019", "cores": 2, "speed": 0.1}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Processor:
+    """The processor of a node."""
+
+    model: str
+    """The name of the model, or what its file calls it."""
+    cores: int
+    speed: float = 1.0
+    """Relative to the model: 0.1 makes all work take ten times as long."""
+    costs: Mapping[str, int] = field(hash=False)
+    """The values of the model, by the names in `COSTS`."""
+
+    def share(self, share: float | None) -> Processor:
+        """Return the processor of a host that has a share of this one, as in Mininet's `cpu`."""
+        if share is None:
+            return self
+        return replace(self, speed=self.speed * _number("share", share, MIN_SPEED, MAX_SPEED))
+
+    def table(self) -> tuple[int, ...]:
+        """Return the kernel's table."""
+        return self.cores, *(self._cost(name) for name in COSTS)
+
+    def _cost(self, name: str) -> int:
+        cost = self.costs[name]
+        return cost if name in _OF_TIME else min(round(cost / self.speed), 2**32 - 1)
+
+
+def processor_names() -> list[str]:
+    """Return the names of the models that come with wanlab, `free` first."""
+    return [FREE, *sorted(path.stem for path in MODELS.glob("*.yaml"))]
+
+
+def read_cpu(words: object) -> Processor | None:
+    """Return the processor of a model's name, a file's name, or words as above; None for `free`.
+
+    WanlabError if there is no such model or a value is impossible.
+    """
+    if words is None or isinstance(words, Processor):
+        return words
+    if isinstance(words, str):
+        words = {"model": words}
+    if not isinstance(words, Mapping):
+        raise WanlabError(f"{words!r} does not describe a processor", _EXAMPLE)
+    for word in words:
+        if word not in (*WORDS, "costs"):
+            raise WanlabError(f'unknown field "{word}" of a processor', did_you_mean(word, WORDS))
+    model = words.get("model", FREE)
+    if not isinstance(model, str):
+        raise WanlabError(f"{model!r} is not the name of a processor", _EXAMPLE)
+    if model == FREE:
+        if len(words) > 1:
+            raise WanlabError("the processor free has no cores and no speed", _EXAMPLE)
+        return None
+    cpu = _from_costs(words) if "costs" in words else _read_model(model)
+    return replace(
+        cpu,
+        cores=_whole("cores", words.get("cores", cpu.cores), 1, MAX_CORES),
+        speed=_number("speed", words.get("speed", cpu.speed), MIN_SPEED, MAX_SPEED),
+    )
+
+
+def cpu_words(cpu: Processor | None) -> dict[str, object]:
+    """Return words from which `read_cpu` makes the same processor, without the model's file."""
+    if cpu is None:
+        return {}
+    return {"model": cpu.model, "cores": cpu.cores, "speed": cpu.speed, "costs": dict(cpu.costs)}
+
+
+def _from_costs(words: Mapping[str, object]) -> Processor:
+    costs = words["costs"]
+    if not isinstance(costs, Mapping) or set(costs) != set(COSTS):
+        raise WanlabError("the costs of the processor are not complete", ", ".join(COSTS))
+    checked = {name: _whole(name, costs[name], 0, MAX_COST) for name in COSTS}
+    return Processor(model=str(words["model"]), cores=1, costs=checked)
+
+
+def _read_model(name: str) -> Processor:
+    shipped = processor_names()
+    if name in shipped:
+        text = (MODELS / f"{name}.yaml").read_text(encoding="utf-8")
+        return _parse(text, name, name)
+    if not name.endswith((".yaml", ".yml")):
+        raise WanlabError(
+            f'there is no processor "{name}"',
+            did_you_mean(name, shipped) or f"use one of {', '.join(shipped)}, or a .yaml file",
+        )
+    return _parse(read_input(Path(name)).decode("utf-8", "replace"), name, Path(name).stem)
+
+
+def _parse(text: str, file: str, name: str) -> Processor:
+    document = parse_yaml(text, file)
+    problems = Problems(document.locate)
+    problems.extend(document.problems)
+    fields = Fields(document.data, "", problems)
+    for about in ("processor", "kernel", "about"):
+        fields.text(about)
+    cores = fields.value("cores")
+    costs = dict(_read_costs(fields, problems))
+    fields.refuse_rest()
+    if problems:
+        raise InputError(problems, file)
+    return Processor(model=name, cores=_whole("cores", cores, 1, MAX_CORES), costs=costs)
+
+
+def _read_costs(fields: Fields, problems: Problems) -> Iterator[tuple[str, int]]:
+    costs = fields.mapping("costs")
+    costs.require(*COSTS)
+    for name in COSTS:
+        if name not in costs:
+            continue
+        cost = costs.mapping(name)
+        cost.require("value", "source")
+        cost.text("source")
+        try:
+            yield name, _whole(name, cost.value("value"), 0, MAX_COST)
+        except WanlabError as error:
+            problems.add(cost.path, error.what, error.hint)
+        cost.refuse_rest()
+    costs.refuse_rest()
+
+
+def _whole(word: str, value: object, least: int, most: int) -> int:
+    number = _number(word, value, least, most)
+    if number != int(number):
+        raise WanlabError(f"{word} of a processor must be a whole number, not {value!r}")
+    return int(number)
+
+
+def _number(word: str, value: object, least: float, most: float) -> float:
+    limits = f"from {least:g} to {most:g}"
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise WanlabError(f"{word} of a processor must be a number, not {value!r}", limits)
+    if not least <= value <= most:
+        raise WanlabError(f"{word} of a processor cannot be {value:g}", limits)
+    return value
