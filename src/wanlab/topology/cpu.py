@@ -16,7 +16,6 @@ from pathlib import Path
 from wanlab.errors import InputError, WanlabError, did_you_mean
 from wanlab.fields import Fields, Problems
 from wanlab.input_file import read_input
-from wanlab.yaml_text import parse_yaml
 
 FREE = "free"
 MODELS = Path(__file__).with_name("cpus")
@@ -136,6 +135,8 @@ def _read_model(name: str) -> Processor:
 
 
 def _parse(text: str, file: str, name: str) -> Processor:
+    from wanlab.yaml_text import parse_yaml  # slow to import
+
     document = parse_yaml(text, file)
     problems = Problems(document.locate)
     problems.extend(document.problems)
