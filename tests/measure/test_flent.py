@@ -73,6 +73,7 @@ def test_a_figure_has_a_line_for_each_series() -> None:
         b'{"x_values": 3}',
         gzip.compress(json.dumps(FILE).encode())[:40],
     ],
+    ids=["not gzip", "empty", "without units", "a number", "cut off"],  # gzip has the time in it
 )
 def test_another_file_is_refused(content: bytes) -> None:
     with pytest.raises(WanlabError, match="Flent"):
