@@ -62,6 +62,7 @@ def grade(job: Job, say: Say) -> None:
         "output": "the secret of somebody",
         "figures": [],
         "problems": [],
+        "lost": [],
         "began_s": 0,
         "seconds": 0,
     }
