@@ -123,15 +123,13 @@ def _from_costs(words: Mapping[str, object]) -> Processor:
 
 def _read_model(name: str) -> Processor:
     shipped = processor_names()
-    if name in shipped:
-        text = (MODELS / f"{name}.yaml").read_text(encoding="utf-8")
-        return _parse(text, name, name)
-    if not name.endswith((".yaml", ".yml")):
+    if name not in shipped and not name.endswith((".yaml", ".yml")):
         raise WanlabError(
             f'there is no processor "{name}"',
             did_you_mean(name, shipped) or f"use one of {', '.join(shipped)}, or a .yaml file",
         )
-    return _parse(read_input(Path(name)).decode("utf-8", "replace"), name, Path(name).stem)
+    path = MODELS / f"{name}.yaml" if name in shipped else Path(name)
+    return _parse(read_input(path).decode("utf-8", "replace"), name, path.stem)
 
 
 def _parse(text: str, file: str, name: str) -> Processor:
