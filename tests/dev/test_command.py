@@ -13,7 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_without_a_command_all_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
-    words = ["setup", "demo", "test", "check", "mutate", "bench", "kernel", "ui", "wheel", "docs"]
+    words = [
+        "setup",
+        "demo",
+        "test",
+        "check",
+        "mutate",
+        "selftests",
+        "bench",
+        "kernel",
+        "ui",
+        "wheel",
+        "docs",
+    ]
     assert [line.split()[0] for line in lines] == words
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 

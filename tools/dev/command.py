@@ -19,8 +19,8 @@ from . import ui as front_end
 from . import wheel as wheels
 from .checks import check as run_checks
 from .errors import DevError
-from .places import BENCH, ROOT, STATIC, VENV
-from .setup import CHECKS, DEMO, PAGE, set_up
+from .places import BENCH, KERNEL, ROOT, STATIC, VENV
+from .setup import CHECKS, DEMO, PAGE, SELFTESTS, set_up
 
 # A test waits a third of its time: for a browser, a server, or a process that it has ended. So there are
 # three workers for two cores. Tests of one file share machines, so they run in the same worker. The
@@ -81,6 +81,13 @@ def mutate(arguments: Sequence[str]) -> int:
     _become([str(VENV / "bin" / "python"), "-m", "mutation", *arguments])
 
 
+def selftests(arguments: Sequence[str]) -> int:
+    """Run the Linux kernel's own network tests in machines, or those you name (see --help)."""
+    set_up(SELFTESTS)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tools"), str(KERNEL)])
+    _become([str(VENV / "bin" / "python"), "-m", "selftests", *arguments])
+
+
 def bench(arguments: Sequence[str]) -> int:
     """Run the benchmarks in bench/, or one of them with its arguments."""
     scripts = {path.stem: path for path in sorted(BENCH.glob("*.py")) if path.stem[0] != "_"}
@@ -135,7 +142,7 @@ def docs(arguments: Sequence[str]) -> int:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     command.__name__: command
-    for command in (setup, demo, test, check, mutate, bench, kernel, ui, wheel, docs)
+    for command in (setup, demo, test, check, mutate, selftests, bench, kernel, ui, wheel, docs)
 }
 
 
@@ -168,7 +175,7 @@ def _interrupt(*_: object) -> NoReturn:
 def usage() -> str:
     """Return the help: one line for each command."""
     lines = [
-        f"  {name:8} {(command.__doc__ or '').splitlines()[0]}"
+        f"  {name:9} {(command.__doc__ or '').splitlines()[0]}"
         for name, command in COMMANDS.items()
     ]
     return "\n".join(["usage: ./dev COMMAND [ARGUMENTS]", "", *lines])

@@ -84,6 +84,20 @@ FOR_TESTS = (
     Package("chromium", "chromium", is_debian_only=True),
     Package("firefox-esr", "firefox-esr", is_debian_only=True),
 )
+FOR_SELFTESTS = (
+    *TO_BUILD,  # the tests are in the kernel's source
+    Package("rsync", "rsync"),
+    Package("git", "git"),
+    Package("libcap-dev", "/usr/include/sys/capability.h"),
+    Package("libmnl-dev", "/usr/include/libmnl/libmnl.h"),
+    Package("libnuma-dev", "/usr/include/numa.h"),
+    Package("python3-scapy", "/usr/lib/python3/dist-packages/scapy"),
+    Package("python3-pyroute2", "/usr/lib/python3/dist-packages/pyroute2"),
+    Package("socat", "socat"),
+    Package("nftables", "nft"),
+    Package("jq", "jq"),
+    Package("netsniff-ng", "mausezahn"),
+)
 
 
 def count(names: Collection[object]) -> str:
@@ -91,16 +105,20 @@ def count(names: Collection[object]) -> str:
     return f"{len(names)} package" + ("" if len(names) == 1 else "s")
 
 
-def wanted(*, kernel: bool, build: bool, tests: bool) -> tuple[Package, ...]:
+def wanted(
+    *, kernel: bool, build: bool, tests: bool, selftests: bool = False
+) -> tuple[Package, ...]:
     """Return the packages needed for Python, to run the kernel, to build it, and for the tests.
 
-    `tests` includes the checks of the page, which need no kernel.
+    `tests` includes the checks of the page, which need no kernel; `selftests` are the kernel's own.
     """
     # Only the system's Python needs the package for venv; others include it.
     prepare = TO_PREPARE if Path(sys.executable).parent == Path("/usr/bin") else ()
     every: tuple[Package, ...] = prepare + (FOR_NODE if tests else ())
     if kernel:
         every += FOR_DEMO + (FOR_TESTS if tests else ()) + (TO_BUILD if build else ())
+    if selftests:
+        every += FOR_SELFTESTS
     chosen = (package for package in every if is_debian() or not package.is_debian_only)
     return tuple(dict.fromkeys(chosen))
 

@@ -58,19 +58,26 @@ class Scope:
     kernel: bool
     development: bool
     page: bool
+    selftests: bool = False
 
 
 DEMO = Scope(kernel=True, development=False, page=False)
 CHECKS = Scope(kernel=False, development=True, page=False)
 PAGE = Scope(kernel=False, development=True, page=True)
 EVERYTHING = Scope(kernel=True, development=True, page=True)
+SELFTESTS = Scope(kernel=True, development=False, page=False, selftests=True)
 
 
 def find_missing(scope: Scope) -> tuple[Missing, str]:
     """Return what is missing, and a short description of what is installed."""
     image = kernel.found() if scope.kernel else None
     needs_kernel = scope.kernel and image is None
-    wanted = packages.wanted(kernel=scope.kernel, build=needs_kernel, tests=scope.development)
+    wanted = packages.wanted(
+        kernel=scope.kernel,
+        build=needs_kernel,
+        tests=scope.development,
+        selftests=scope.selftests,
+    )
     missing = Missing(
         packages=tuple(packages.missing(wanted)),
         venv=not venv.is_up_to_date(development=scope.development),
