@@ -1,13 +1,21 @@
 """Test the files that every process finds in a machine."""
 
 import os
+import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
 from wanlab.machine.compiled_modules import compile_ahead
-from wanlab.machine.guest_environment import guest_environment, programs, required_folders
+from wanlab.machine.guest_environment import (
+    FOLDERS_USED_INSIDE,
+    PACKAGE,
+    guest_environment,
+    programs,
+    required_folders,
+)
 
 # These contain lines for Mininet's prompt, whose `source` also searches PATH.
 FOR_THE_PROMPT = {
@@ -69,3 +77,30 @@ def test_a_module_is_compiled_again_if_its_time_has_changed(tmp_path: Path) -> N
     os.utime(source, (1e9, 1e9))
     compile_ahead(tmp_path)
     assert compiled.read_bytes()[8:12] == int(1e9).to_bytes(4, "little") != before[8:12]
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys, wanlab.labs.scripts, wanlab.mininet
+sys.modules["mininet"] = wanlab.mininet
+for package in (wanlab.labs.scripts, wanlab.mininet):
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"{package.__name__}.{module.name}")
+print(*(m.__file__ for n, m in list(sys.modules.items()) if n.startswith("wanlab") and m.__file__))
+"""
+
+
+def test_every_package_that_programs_inside_import_is_compiled_ahead() -> None:
+    """Otherwise, programs would see other times where the compiled modules are out of date."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    folders = {Path(file).parent.relative_to(PACKAGE) for file in done.stdout.split()}
+    assert len(folders) > 10
+    assert {str(folder) for folder in folders} - {str(Path(f)) for f in FOLDERS_USED_INSIDE} == {
+        "agent"  # it is compiled before it starts
+    }

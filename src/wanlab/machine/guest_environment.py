@@ -48,6 +48,7 @@ FOLDERS_USED_INSIDE = (
     "machine/here",
     "measure",
     "mininet",
+    "mininet/examples",
     "netlink",
     "network",
     "operations",
