@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from wanlab.errors import InputError, WanlabError, did_you_mean
@@ -141,15 +142,16 @@ def _parse(text: str, file: str, name: str) -> Processor:
     fields = Fields(document.data, "", problems)
     for about in ("processor", "kernel", "about"):
         fields.text(about)
-    cores = fields.value("cores")
-    costs = dict(_read_costs(fields, problems))
+    fields.require("cores")
+    cores = fields.parsed("cores", partial(_whole, "cores", least=1, most=MAX_CORES))
+    costs = dict(_read_costs(fields))
     fields.refuse_rest()
-    if problems:
+    if problems or cores is None:
         raise InputError(problems, file)
-    return Processor(model=name, cores=_whole("cores", cores, 1, MAX_CORES), costs=costs)
+    return Processor(model=name, cores=cores, costs=costs)
 
 
-def _read_costs(fields: Fields, problems: Problems) -> Iterator[tuple[str, int]]:
+def _read_costs(fields: Fields) -> Iterator[tuple[str, int]]:
     costs = fields.mapping("costs")
     costs.require(*COSTS)
     for name in COSTS:
@@ -158,11 +160,10 @@ def _read_costs(fields: Fields, problems: Problems) -> Iterator[tuple[str, int]]
         cost = costs.mapping(name)
         cost.require("value", "source")
         cost.text("source")
-        try:
-            yield name, _whole(name, cost.value("value"), 0, MAX_COST)
-        except WanlabError as error:
-            problems.add(cost.path, error.what, error.hint)
+        value = cost.parsed("value", partial(_whole, name, least=0, most=MAX_COST))
         cost.refuse_rest()
+        if value is not None:
+            yield name, value
     costs.refuse_rest()
 
 
