@@ -26,6 +26,8 @@ def queue_warnings(runtime: Runtime, topology: Topology, namespaces: Sequence[st
         for link in topology.links
         for port in link.ports
     }
+    if not speeds_bps:
+        return []
     hosts = {node.name for node in topology.nodes if isinstance(node, Host)}
     body = link_dump.request_body()
     links = framing.request(link_dump.RTM_GETLINK, body).hex()
