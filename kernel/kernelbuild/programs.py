@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
@@ -21,6 +21,22 @@ _LIBC = ctypes.CDLL(None)
 def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[Any]:
     """Do the same as subprocess.run. The program must not start others that take long: see guard.py."""
     return subprocess.run(command, preexec_fn=ending_with_us(), **options)
+
+
+def run_for_text(
+    command: Sequence[str | Path], folder: Path, stdin: IO[bytes] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, whatever its exit status; its errors are part of its output."""
+    return run(
+        command,
+        cwd=folder,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
 
 
 def ending_with_us() -> Callable[[], None]:

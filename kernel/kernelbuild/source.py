@@ -17,7 +17,7 @@ from . import apt
 from .cache import sha256_of
 from .errors import BuildError
 from .fetch import fetch, path_of, unpack_package
-from .programs import ending_with_us, run
+from .programs import ending_with_us, run, run_for_text
 from .progress import Progress
 from .recipe import Archive, Patch, Recipe
 
@@ -227,16 +227,7 @@ def run_patch(
     """
     command = ["patch", "-p1", "--forward", "--batch", "--fuzz=0", "--no-backup-if-mismatch"]
     with patch.path.open("rb") as stream:
-        return run(
-            [*command, "--dry-run"] if is_trial else command,
-            cwd=folder,
-            stdin=stream,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        return run_for_text([*command, "--dry-run"] if is_trial else command, folder, stream)
 
 
 def _unfit(recipe: Recipe, patch: Patch, output: str, before: Sequence[Patch]) -> BuildError:

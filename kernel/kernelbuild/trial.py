@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import TextIO
 from . import source as sources
 from .errors import BuildError
 from .make import terminated_as_interrupt
-from .programs import run
+from .programs import run_for_text
 from .progress import Progress
 from .recipe import Patch, Recipe
 from .requirements import check_disk, check_tools
@@ -121,15 +120,7 @@ def _trials(recipe: Recipe, folder: Path, begin: Callable[[Patch], None]) -> Ite
 def _complaints(patch: Patch, folder: Path) -> Iterator[str]:
     """Yield what the source's checkpatch says about a patch: "file:line: severity:type: what"."""
     options = ("--root=.", "--terse", "--show-types", "--showfile", "--no-summary", "--color=never")
-    done = run(
-        ["perl", _CHECKPATCH, *options, str(patch.path)],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    done = run_for_text(["perl", _CHECKPATCH, *options, patch.path], folder)
     for line in done.stdout.splitlines():
         match = _COMPLAINT.match(line)
         if match is None:
