@@ -105,7 +105,7 @@ def test_each_entry_of_the_list_has_a_reason_and_a_case() -> None:
 
 def _outcome(case: str, mode: str, output: str, *, unexpected: bool = False) -> Outcome:
     checks = [Check("one", "passed"), Check("two", "failed")]
-    return Outcome(case, mode, checks, checks[1:] if unexpected else (), output, False, 1.4)
+    return Outcome(case, mode, checks, checks[1:] if unexpected else (), output, 1.4)
 
 
 def test_the_report_counts_and_compares_the_modes(expectations: Expectations) -> None:

@@ -19,7 +19,7 @@ from . import ui as front_end
 from . import wheel as wheels
 from .checks import check as run_checks
 from .errors import DevError
-from .places import BENCH, KERNEL, ROOT, STATIC, VENV
+from .places import BENCH, ROOT, STATIC, VENV
 from .setup import CHECKS, DEMO, PAGE, SELFTESTS, set_up
 
 # A test waits a third of its time: for a browser, a server, or a process that it has ended. So there are
@@ -84,7 +84,7 @@ def mutate(arguments: Sequence[str]) -> int:
 def selftests(arguments: Sequence[str]) -> int:
     """Run the Linux kernel's own network tests in machines, or those you name (see --help)."""
     set_up(SELFTESTS)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tools"), str(KERNEL)])
+    os.environ["PYTHONPATH"] = str(ROOT / "tools")
     _become([str(VENV / "bin" / "python"), "-m", "selftests", *arguments])
 
 

@@ -36,14 +36,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test gave. If it was cut off, it has only the checks until then."""
+    """What a test gave. If it was cut off, it has the checks until then, and one that failed."""
 
     case: str
     mode: str
     checks: Sequence[Check]
     unexpected: Sequence[Check]
     output: str
-    is_cut_off: bool
     wall_s: float
 
 
@@ -86,7 +85,6 @@ def _perform(case: Case, mode: str, options: Options, expectations: Expectations
         checks=checks,
         unexpected=expectations.unexpected(case.name, mode, checks),
         output=output,
-        is_cut_off=status is None,
         wall_s=time.monotonic() - began_s,
     )
 

@@ -6,7 +6,6 @@ Everything is kept in the user's cache, in a folder for each archive.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -111,6 +110,6 @@ def names_of(folder: Path) -> Sequence[str]:
     """Return the names of the tests that the Makefile of a folder lists."""
     command = ["make", "-s", "--no-print-directory", "COLLECTION=.", "emit_tests"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or shutil.which("make") is None:
+    if done.returncode != 0:
         raise DevError(f"the tests of {folder.name} cannot be listed", done.stderr.strip())
     return sorted({line.partition(":")[2] for line in done.stdout.splitlines() if ":" in line})
