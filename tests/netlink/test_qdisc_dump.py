@@ -25,6 +25,10 @@ def interfaces(name: str) -> dict[int, str]:
     return {int(index): device for index, device in pairs}
 
 
+def test_a_request_asks_for_the_qdiscs_of_all_interfaces() -> None:
+    assert qdisc_dump.request_body() == bytes(20)  # struct tcmsg of rtnetlink.h, all zero
+
+
 def test_a_full_queue_is_read() -> None:
     shown = tc_text.parse(captured("qdisc_tbf_under_htb.json"), device="s1-eth2")
     rows = [qdisc.counters for qdisc in shown]
