@@ -1,8 +1,9 @@
-"""Sample the kernel's counters of its processors: /proc/net/softnet_stat and /proc/stat.
+"""Sample the kernel's counters of its processors: /proc/net/softnet_stat and /proc/stat; and the work of
+the nodes' processors, if they have one: /proc/net/processor.
 
-On virtual time, computing takes no time, so CPU times have no meaning: a little is counted if a program
-runs at a timer tick. Counts of interrupts, context switches and started processes are exact. On the real
-clock, CPU times are real as well.
+On virtual time, the computing of the machine takes no time, so its CPU times have no meaning: a little
+is counted if a program runs at a timer tick. Counts of interrupts, context switches and started
+processes are exact. On the real clock, CPU times are real as well.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ it("the queue comes first among what can be asked about", () => {
   expect(PROPERTIES.map(({ word }) => word).slice(0, 3)).toEqual(["queue", "queue size", "rate"]);
 });
 
-it("a value is told as it is now", () => {
+it("a property has the value that the link has now, in words", () => {
   expect(valueNow(LINK, "both", "rate")).toBe("10Mbps");
   expect(valueNow(LINK, "both", "queue")).toBe("fifo 100p");
   expect(valueNow(LINK, "both", "delay")).toBe("none");
