@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from selftests.__main__ import line_of, report
 from selftests.expected import Expectations
 from selftests.outcome import Check, checks_of
 from selftests.perform import Outcome
+from selftests.processor_time import seconds_of
 from selftests.sources import Sources
 
 TAP = """\
@@ -177,3 +179,14 @@ def test_a_set_up_that_fails_hides_no_test_after_it(tmp_path: Path) -> None:
         ("bad0 - its set-up failed", "failed"),
         ("cccc - x", "passed"),
     ]
+
+
+def test_processor_time_counts_children_that_have_ended() -> None:
+    busy = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"
+    command = ["sh", "-c", f"sh -c '{busy}'; echo; exec cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert 0 < seconds_of(process.pid) <= seconds_of(os.getpid())
+        process.stdin.close()

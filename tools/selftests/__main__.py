@@ -64,7 +64,13 @@ def _options() -> argparse.Namespace:
         metavar="MODE[,MODE]",
         help="such as inprocess,ptrace (default: best)",
     )
-    add("--limit", type=float, default=LIMIT_S, metavar="SECONDS", help="of real time for a test")
+    add(
+        "--limit",
+        type=float,
+        default=LIMIT_S,
+        metavar="SECONDS",
+        help="of processor time for a test",
+    )
     jobs = len(os.sched_getaffinity(0))
     add("-j", "--jobs", type=int, default=jobs, metavar="NUMBER", help="tests at the same time")
     add("--results", type=Path, default=RESULTS, metavar="FOLDER", help="for the tests' output")
