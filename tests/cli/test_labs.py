@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pty
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from patience import PATIENCE_S
+from process_tree import children
 
 from wanlab import load
 from wanlab.cli import lab_start
@@ -156,24 +156,35 @@ def test_a_series_that_is_interrupted_ends_its_units(wanlab: Any) -> None:
     series = wanlab.start("lab", "run", "14", "16", "1", "-j", "2")
     began = [series.stderr.readline() for _ in range(2)]
     assert all(b"started" in line for line in began)
-    give_up = time.monotonic() + PATIENCE_S
-    while len(of_series(wanlab.folder)) != 3 and time.monotonic() < give_up:
-        time.sleep(0.1)
-    assert len(of_series(wanlab.folder)) == 3
+    units = units_with_a_machine(series.pid, 2)
     series.terminate()
-    series.communicate(timeout=PATIENCE_S)
-    assert series.returncode == 128 + signal.SIGTERM
-    assert of_series(wanlab.folder) == []
+    ran = wanlab.end(series)
+    assert ran.status == 128 + signal.SIGTERM
+    # This process has adopted whatever has outlived the series.
+    assert ran.left_behind == []
+    assert [pid for pid in units if Path(f"/proc/{pid}").exists()] == []
 
 
-def of_series(folder: Path) -> list[str]:
-    """Return the processes whose working folder is `folder`."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cwd"):
-        with contextlib.suppress(OSError):
-            if path.resolve() == folder.resolve() and path.parent.name.isdigit():
-                found.append(path.parent.name)
-    return found
+def units_with_a_machine(series: int, count: int) -> list[int]:
+    """Wait until this many units of a series run a machine; return all processes of these units.
+
+    A series has workers, a worker forks a process for each unit, and the kernel of a unit's machine
+    is a child of that one, as are programs that it asks for a moment.
+    """
+    give_up = time.monotonic() + PATIENCE_S
+    while True:
+        workers = list(children(series))
+        units = [unit for worker in workers for unit in children(worker)]
+        below = {unit: children(unit) for unit in units}
+        running = [
+            (unit, *found)
+            for unit, found in below.items()
+            if any("memory_file=" in words for words in found.values())
+        ]
+        if len(running) >= count:
+            return [pid for unit in running for pid in unit]
+        assert time.monotonic() < give_up, f"not {count} units with a machine: {below}"
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(
