@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from selftests import expected, suites
+from selftests import expected, perform, suites
 from selftests.__main__ import line_of, report
 from selftests.expected import Expectations
 from selftests.outcome import Check, checks_of
 from selftests.perform import Outcome
 from selftests.processor_time import seconds_of
 from selftests.sources import Sources
+
+RunBy = Callable[[str, Sequence[str], float], Iterator[Outcome]]
 
 TAP = """\
 TAP version 13
@@ -190,3 +194,36 @@ def test_processor_time_counts_children_that_have_ended() -> None:
         process.stdout.readline()
         assert 0 < seconds_of(process.pid) <= seconds_of(os.getpid())
         process.stdin.close()
+
+
+@pytest.fixture
+def run_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunBy:
+    """Return a function that performs tests with a script in the place of wanlab."""
+
+    def run(script: str, names: Sequence[str], limit_s: float) -> Iterator[Outcome]:
+        program = tmp_path / "bin" / "wanlab"
+        program.parent.mkdir()
+        program.write_text(f"#!{sys.executable}\n{script}")
+        program.chmod(0o755)
+        monkeypatch.setattr(perform, "VENV", tmp_path)
+        cases = [suites.Case(f"net/{name}", tmp_path, name) for name in names]
+        options = perform.Options("", [""], limit_s, len(names), tmp_path)
+        return perform.perform_all(cases, options, Expectations((), {}))
+
+    return run
+
+
+def test_a_test_that_computes_for_too_long_is_cut_off(run_by: RunBy) -> None:
+    (outcome,) = run_by("print('ok 1 first', flush=True)\nwhile True: pass\n", ["a"], 1)
+    assert [check.name for check in outcome.checks] == ["first", "cut off after 1 s"]
+    assert [check.name for check in outcome.unexpected] == ["cut off after 1 s"]
+
+
+def test_tests_end_when_the_command_is_interrupted(run_by: RunBy) -> None:
+    script = "import signal, sys\nif 'quick' not in sys.argv[-1]: signal.pause()\n"
+    began_s = time.monotonic()
+    outcomes = run_by(script, ["quick", "slow"], 30)  # the slow one would be ended after 300 s
+    assert next(outcomes).case == "net/quick"
+    assert isinstance(outcomes, Generator)
+    outcomes.close()
+    assert time.monotonic() - began_s < 200

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from dev.errors import DevError
 from dev.places import VENV
@@ -57,9 +58,10 @@ def perform_all(
     cases: Sequence[Case], options: Options, expectations: Expectations
 ) -> Iterator[Outcome]:
     """Perform the tests in each mode, and yield what they gave, as they end."""
+    interrupted = Event()
     with ThreadPoolExecutor(options.jobs) as pool:
         waiting = [
-            pool.submit(_perform, case, mode, options, expectations)
+            pool.submit(_perform, case, mode, options, expectations, interrupted)
             for case in cases
             for mode in options.modes
         ]
@@ -67,11 +69,14 @@ def perform_all(
             for done in as_completed(waiting):
                 yield done.result()
         finally:
+            interrupted.set()
             for future in waiting:
                 future.cancel()
 
 
-def _perform(case: Case, mode: str, options: Options, expectations: Expectations) -> Outcome:
+def _perform(
+    case: Case, mode: str, options: Options, expectations: Expectations, interrupted: Event
+) -> Outcome:
     began_s = time.monotonic()
     command = [str(VENV / "bin" / "wanlab"), "exec", "--no-drops"]
     command += ["--traps", mode] if mode else []
@@ -79,7 +84,7 @@ def _perform(case: Case, mode: str, options: Options, expectations: Expectations
     script = script_of(case, expectations.port_mbps.get(case.name))
     with tempfile.TemporaryDirectory() as folder:
         command += ["--", "/bin/sh", "-c", script]
-        output, errors, status = _run(command, Path(folder), options.limit_s)
+        output, errors, status = _run(command, Path(folder), options.limit_s, interrupted)
     if status is None:
         checks = [*checks_of(output, 0), Check(f"cut off after {options.limit_s:.0f} s", "failed")]
     else:
@@ -96,15 +101,18 @@ def _perform(case: Case, mode: str, options: Options, expectations: Expectations
     )
 
 
-def _run(command: Sequence[str], folder: Path, limit_s: float) -> tuple[str, str, int | None]:
-    """Return output, errors and exit status of a command; None as status if it took too long."""
+def _run(
+    command: Sequence[str], folder: Path, limit_s: float, interrupted: Event
+) -> tuple[str, str, int | None]:
+    """Return output, errors and exit status of a command; None as status if it was cut off."""
+    ends_s = time.monotonic() + _REAL_TIME * limit_s
     with _started(command, folder) as process:
-        ends_s = time.monotonic() + _REAL_TIME * limit_s
         while True:
             try:
                 output, errors = process.communicate(timeout=_BETWEEN_LOOKS_S)
             except subprocess.TimeoutExpired:
-                if seconds_of(process.pid) < limit_s and time.monotonic() < ends_s:
+                is_late = seconds_of(process.pid) >= limit_s or time.monotonic() >= ends_s
+                if not is_late and not interrupted.is_set():
                     continue
                 process.terminate()
                 output, errors = process.communicate()
