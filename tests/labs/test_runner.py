@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from wanlab import save, shapes
+from wanlab.errors import MachineError
 from wanlab.labs import shell, student_files, unit_file, unit_run
 from wanlab.labs.outcome import Outcome
 from wanlab.labs.report import is_good
 from wanlab.labs.runner import StepRunner
 from wanlab.labs.unit import Step, Unit
+from wanlab.machine.embedded.machine import EmbeddedMachine
 from wanlab.network import StartJitter
 from wanlab.shared_folder import SharedFolder
 
@@ -308,3 +310,14 @@ def test_a_step_that_keeps_time_from_passing_is_ended(
     )
     assert "computed for 3 s without a pause" in outcomes[0].problems[0]
     assert (outcomes[1].output, outcomes[1].problems) == ("alive\n", [])
+
+
+def test_a_machine_in_which_time_never_passes_again_is_ended(
+    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if its kernel were stuck: it neither preempts nor ends a process."""
+    monkeypatch.setattr(shell, "MIN_REAL_S", 0.3)
+    monkeypatch.setattr(EmbeddedMachine, "_check_computing", lambda machine: False)
+    monkeypatch.setattr(EmbeddedMachine, "end_stalled_process", lambda machine: None)
+    with pytest.raises(MachineError):
+        perform(unit, tmp_path / "home", typed(1, "h1", "while :; do :; done"))

@@ -31,6 +31,8 @@ START_LIMIT_NS = 10_000_000_000
 POLL_NS = 1_000_000_000
 MIN_REAL_S = 300.0
 """Commands that do not hang may still take long on a busy computer."""
+MAX_REQUESTS = 3
+"""A process that has not ended after so many requests never will."""
 MAX_MARK_BYTES = 128 << 10
 MAX_KEPT_BYTES = 16 << 20
 CUT = b"\n(there was more output)\n"
@@ -76,12 +78,14 @@ class StallGuard:
     """Ends a program that keeps virtual time from passing.
 
     It also ends a program that computes without system calls: the kernel preempts such a program, and
-    virtual time then passes only as fast as real time.
+    virtual time then passes only as fast as real time. If time still does not pass, the kernel itself
+    is stuck, and the machine is ended: calls underway raise MachineError.
     """
 
     def __init__(self, network: Network) -> None:
         self.has_acted = False
         self._network = network
+        self._requests = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -99,10 +103,18 @@ class StallGuard:
         while not self._is_over.wait(MIN_REAL_S / 10):
             if self._network.now_ns != now_ns and len(preemptions) == known:
                 now_ns, since = self._network.now_ns, time.monotonic()
+                self._requests = 0
             elif time.monotonic() - since > MIN_REAL_S:
-                self.has_acted = True
-                self._network.end_stalled_process()
+                self._act()
                 known, since = len(preemptions), time.monotonic()
+
+    def _act(self) -> None:
+        self.has_acted = True
+        self._requests += 1
+        if self._requests <= MAX_REQUESTS:
+            self._network.end_stalled_process()
+        else:
+            self._network.kill()
 
 
 def not_ended(limit_ns: int) -> str:
