@@ -66,13 +66,32 @@ def test_a_chain_of_nodes_is_drawn_as_boxes() -> None:
     ]
 
 
-def test_a_diagram_that_does_not_fit_becomes_a_list_of_arrows() -> None:
+def test_numbers_stand_for_labels_that_make_a_drawing_too_wide() -> None:
+    source = 'flowchart LR\n  a["h1"] -- "a long label" --> b["h2"]\n'
+    assert as_text(source, 20).splitlines() == [
+        "┌───┐(1) ┌───┐",
+        "│h1 ├───►│h2 │",
+        "└───┘    └───┘",
+        "(1) a long label",
+    ]
+
+
+def test_a_diagram_that_cannot_be_drawn_lists_the_arrows_of_each_node_and_group() -> None:
     source = 'flowchart LR\n  a["one (1)"] -- "a long label" --> b\n  b -. back .-> a\n'
     assert as_text(source, 80).splitlines() == [
-        "one (1)  -->  b    (a long label)",
-        "b  -.->  one (1)    (back)",
+        "one (1)",
+        "  ── a long label ───► b",
+        "b",
+        "  ┄┄ back ┄┄┄► one (1)",
     ]
-    assert as_text("flowchart LR\n  a -- text --- b\n", 5) == "a  ---  b    (text)"
+    groups = 'flowchart TB\n subgraph N["left"]\n  a --- b\n end\n c --> a\n'
+    assert as_text(groups, 80).splitlines() == [
+        "c",
+        "  ───► a",
+        "left:",
+        "  a",
+        "    ──── b",
+    ]
 
 
 def test_shapes_chains_and_groups_are_read() -> None:

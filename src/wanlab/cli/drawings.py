@@ -1,14 +1,15 @@
 """Mermaid diagrams as boxes and lines of text, for terminals.
 
 termaid draws them. It reads only a part of Mermaid's syntax, so flowcharts are parsed here and
-rewritten in that part. A diagram that termaid cannot draw completely, or that is wider than the
-terminal, becomes a list of its arrows: "h1 --- s1".
+rewritten in that part. If labels of arrows make a drawing wider than the terminal, numbers stand for
+them. A diagram that termaid cannot draw becomes a list of its nodes with the arrows that leave them.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 _NODE = re.compile(
     r'\s*([A-Za-z]\w*)(?:(?:\(\(|\[\(|\(|\[|\{)(?:"([^"]*)"|(.*?))(?:\)\)|\)\]|\)|\]|\}))?'
@@ -17,6 +18,8 @@ _ARROW = re.compile(
     r'\s*(?:(--)\s+"?([^"\n]*?)"?\s+(---|-->)|(-\.)\s+"?([^"\n]*?)"?\s+(\.->)|(---|-->|-\.->))'
 )
 _BREAK = re.compile(r"\s*<br\s*/?>\s*")
+_LINES = {"---": ("──", "──"), "-->": ("──", "─►"), "-.->": ("┄┄", "┄►")}
+"""How an arrow of each kind begins and ends."""
 _GROUP = re.compile(r'subgraph\s+(\w+)(?:\["?(.*?)"?\])?')
 
 
@@ -47,13 +50,33 @@ def as_text(source: str, width: int) -> str:
         drawn = _drawn(source)
         return drawn if drawn and _width(drawn) <= width else source.rstrip()
     chart = parse(source)
-    drawn = _drawn(_in_simple_words(chart)) if _is_simple(chart) else ""
-    labels = [*chart.nodes.values(), *(arrow.label for arrow in chart.arrows)]
-    is_complete = all(word in drawn for label in labels for word in label.split())
-    lines = [drawn] if drawn and is_complete and _width(drawn) <= width else _listed(chart)
-    for title, members in chart.groups.items():
-        lines.append(f"{title}: {', '.join(_name(chart, member) for member in members)}")
-    return "\n".join(lines)
+    return "\n".join(_picture(chart, width) or _listed(chart))
+
+
+def _picture(chart: Flowchart, width: int) -> list[str]:
+    """Return the lines of a drawing of at most `width` columns; [] if there is none."""
+    groups = [
+        f"{title}: {', '.join(_name(chart, member) for member in members)}"
+        for title, members in chart.groups.items()
+    ]
+    for shown, legend in ((chart, []), _numbered(chart)):
+        drawn = _drawn(_in_simple_words(shown)) if _is_simple(shown) else ""
+        labels = [*shown.nodes.values(), *(arrow.label for arrow in shown.arrows)]
+        is_complete = all(word in drawn for label in labels for word in label.split())
+        if drawn and is_complete and _width(drawn) <= width:
+            return [drawn, *legend, *groups]
+    return []
+
+
+def _numbered(chart: Flowchart) -> tuple[Flowchart, list[str]]:
+    """Return the chart with numbers for its arrows' labels, and a line for each number."""
+    arrows: list[Arrow] = []
+    legend: list[str] = []
+    for arrow in chart.arrows:
+        if arrow.label:
+            legend.append(f"({len(legend) + 1}) {arrow.label}")
+        arrows.append(replace(arrow, label=f"({len(legend)})" if arrow.label else ""))
+    return replace(chart, arrows=arrows), legend
 
 
 def parse(source: str) -> Flowchart:
@@ -138,12 +161,24 @@ def _drawn(source: str) -> str:
 
 
 def _listed(chart: Flowchart) -> list[str]:
-    """Return a line for each arrow."""
-    lines = []
-    for arrow in chart.arrows:
-        text = f"{_name(chart, arrow.start)}  {arrow.kind}  {_name(chart, arrow.end)}"
-        lines.append(f"{text}    ({arrow.label})" if arrow.label else text)
+    """Return the arrows, below the nodes that they leave, below the titles of their groups."""
+    lines: list[str] = []
+    grouped = {member for members in chart.groups.values() for member in members}
+    lines += _arrows_of(chart, (name for name in chart.nodes if name not in grouped), "")
+    for title, members in chart.groups.items():
+        lines += [f"{title}:", *_arrows_of(chart, members, "  ")]
     return lines
+
+
+def _arrows_of(chart: Flowchart, names: Iterable[str], indent: str) -> Iterator[str]:
+    for name in names:
+        leaving = [arrow for arrow in chart.arrows if arrow.start == name]
+        if leaving:
+            yield f"{indent}{_name(chart, name)}"
+        for arrow in leaving:
+            line, end = _LINES[arrow.kind]
+            label = f" {arrow.label} {line}" if arrow.label else ""
+            yield f"{indent}  {line}{label}{end} {_name(chart, arrow.end)}"
 
 
 def _name(chart: Flowchart, node: str) -> str:
