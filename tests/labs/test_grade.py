@@ -224,7 +224,24 @@ def test_a_measurement_ends_when_more_packets_pass_than_a_correct_network_forwar
 def test_on_the_real_clock_the_number_of_packets_does_not_matter() -> None:
     busy = Busy(10**9, clock="real")
     assert grade._wait_for_clients([cast(Any, Client())], cast(Network, busy)) == ""
-    assert busy.now_ns == 7_000_000_000
+    assert busy.now_ns == 7_000_000_000 + grade.FLOW_LIMIT_NS
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_measurement_says_every_five_seconds_how_long_it_has_taken(clock: str) -> None:
+    seconds: list[float] = []
+    busy = cast(Network, Busy(1_000, clock=clock))
+    grade._wait_for_clients([cast(Any, Client())], busy, seconds.append)
+    assert seconds[:3] == [5, 10, 15]
+    assert len(seconds) == 119
+
+
+def test_each_check_is_announced_with_its_number() -> None:
+    lines: list[str] = []
+    unit = Unit(Path(), 1, "problem", "One", "To be graded.", "One.mn", check=(SUM, JAIN))
+    unit = replace(unit, line_rate="1Gbps")
+    grade.grade(unit, cast(Network, Nodes(48)), lines.append)
+    assert lines == ["check 1 of 2: use it", "check 2 of 2: share it"]
 
 
 def test_a_client_that_has_ended_is_not_waited_for() -> None:

@@ -7,7 +7,7 @@ check that fails gives a hint, which says where to look but not what the answer 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -41,6 +41,8 @@ limits, it would be 300 million.
 COUNTER_WRAPS = 1 << 32
 COUNT_INTERVAL_NS = 1_000_000_000
 """The network time between two countings of packets."""
+PROGRESS_NS = 5_000_000_000
+"""The network time between two reports of how long a measurement has taken."""
 TOO_MANY = (
     "the measurement was stopped: after {seconds:g} s of this test, the network had forwarded more "
     f"than {MAX_PACKETS // 1_000_000} million packets, more than any correct network does. Is a rate "
@@ -66,6 +68,8 @@ class Measurement:
 
 
 Measurements = dict[tuple[CheckFlow, ...], Measurement]
+ReportSeconds = Callable[[float], None]
+"""Called now and then with the network time that a measurement has taken so far."""
 
 
 class CommandNode(Protocol):
@@ -133,15 +137,20 @@ def grade(unit: Unit, network: Network, say: Say = lambda line: None) -> list[Ma
     is_unlimited = unit.line_rate == "0" and network.clock == "virtual"
     is_endless = is_unlimited and not _limits_a_rate(network)
     detours = "; ".join(side_paths(network)[:MAX_DETOURS]) if ports else ""
-    for check in unit.check:
-        say(f"check: {check.what}")
+    for number, check in enumerate(unit.check, 1):
+        title = f"check {number} of {len(unit.check)}"
+        say(f"{title}: {check.what}")
         if check.through and detours:
             marks.append(Mark(check, False, None, DETOUR.format(detours)))
             continue
         if is_endless and any(FLOW_PROGRAM in flow.command for flow in check.flows):
             marks.append(Mark(check, False, None, ENDLESS))
             continue
-        marks.append(_mark(check, network, measured, list(ports)))
+
+        def report_seconds(seconds: float, title: str = title, what: str = check.what) -> None:
+            say(f"{title}, {seconds:.0f} s measured: {what}")
+
+        marks.append(_mark(check, network, measured, list(ports), report_seconds))
     return _with_guards(marks)
 
 
@@ -190,9 +199,15 @@ def whole(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _mark(check: Check, network: Network, measured: Measurements, ports: Sequence[str]) -> Mark:
+def _mark(
+    check: Check,
+    network: Network,
+    measured: Measurements,
+    ports: Sequence[str],
+    report: ReportSeconds,
+) -> Mark:
     try:
-        step_output = _measure(check, network, measured, ports)
+        step_output = _measure(check, network, measured, ports, report)
         missing = [t for t in check.says if not text_figure(t, step_output.output).in_band]
         if not check.metric:
             reason = f"the output does not contain {missing[0]}" if missing else ""
@@ -205,12 +220,16 @@ def _mark(check: Check, network: Network, measured: Measurements, ports: Sequenc
 
 
 def _measure(
-    check: Check, network: Network, measured: Measurements, ports: Sequence[str]
+    check: Check,
+    network: Network,
+    measured: Measurements,
+    ports: Sequence[str],
+    report: ReportSeconds,
 ) -> StepOutput:
     if check.flows:
         if check.flows not in measured:
             before = _sent(network, ports)
-            outputs, ended = _run_flows(check.flows, network)
+            outputs, ended = _run_flows(check.flows, network, report)
             sent = _since(before, _sent(network, ports))
             measured[check.flows] = Measurement(outputs, sent, ended)
         measurement = measured[check.flows]
@@ -266,7 +285,9 @@ def _node(name: str, network: Network) -> CommandNode:
     return network.root if name == CLIENT else network[name]
 
 
-def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str], str]:
+def _run_flows(
+    flows: Sequence[CheckFlow], network: Network, report: ReportSeconds
+) -> tuple[list[str], str]:
     """Run all flows at once; return the clients' outputs, and why they were stopped early, or "".
 
     If a server of the student is already running, the clients connect to that one.
@@ -276,7 +297,7 @@ def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str],
     clients = [_node(flow.client, network).start(flow.command) for flow in flows]
     ended = ""
     try:
-        ended = _wait_for_clients(clients, network)
+        ended = _wait_for_clients(clients, network, report)
         finished = [client.finish(FLOW_LIMIT, check=False) for client in clients if not ended]
     finally:
         for process in [*servers, *(clients if ended else ())]:
@@ -285,22 +306,27 @@ def _run_flows(flows: Sequence[CheckFlow], network: Network) -> tuple[list[str],
     return [client.output + client.stderr for client in finished], ended
 
 
-def _wait_for_clients(clients: Sequence[Process], network: Network) -> str:
+def _wait_for_clients(
+    clients: Sequence[Process], network: Network, report: ReportSeconds = lambda seconds: None
+) -> str:
     """Wait until the clients end, or until the network has forwarded MAX_PACKETS packets.
 
     Return why the limit stopped them, or "". On virtual time, the limit is reached at the same
     instant in each run. On the real clock there is no limit: more packets do not take longer, and the
     counters may be those of the whole computer.
     """
-    if network.clock != "virtual":
-        return ""
-    before, began_ns = packets_received(network), network.now_ns
+    has_limit = network.clock == "virtual"
+    before, began_ns = packets_received(network) if has_limit else 0, network.now_ns
+    reported_ns = began_ns
     while any(client.is_running for client in clients):
         passed_ns = network.now_ns - began_ns
         if passed_ns >= FLOW_LIMIT_NS:
             return ""
-        if (packets_received(network) - before) % COUNTER_WRAPS > MAX_PACKETS:
+        if has_limit and (packets_received(network) - before) % COUNTER_WRAPS > MAX_PACKETS:
             return TOO_MANY.format(seconds=passed_ns / 1e9)
+        if network.now_ns - reported_ns >= PROGRESS_NS:
+            reported_ns = network.now_ns
+            report(passed_ns / 1e9)
         network.run_until_condition(
             lambda: not any(client.is_running for client in clients), COUNT_INTERVAL_NS
         )

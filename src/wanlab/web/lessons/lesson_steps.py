@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 
 from wanlab.errors import WanlabError
@@ -113,10 +112,8 @@ class LessonSteps:
             raise WanlabError("no lesson is open")
         loop = asyncio.get_running_loop()
 
-        numbers = itertools.count(1)
-
         def report_progress(line: str) -> None:
-            what = f"{next(numbers)} of {len(unit.check)}: {line.removeprefix('check: ')}"
+            what = line.removeprefix("check ")
             loop.call_soon_threadsafe(self._lessons.note_checking, what)
 
         self._lessons.note_checking(f"{len(unit.check)} checks")
