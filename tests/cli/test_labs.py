@@ -37,6 +37,15 @@ def test_a_lesson_is_shown_without_answers_however_it_is_printed(wanlab: Any) ->
     assert b"What can be wrong" in wanlab("lab", "show", "prob1", "--instructor").output
 
 
+def test_a_figure_is_opened_by_its_name(wanlab: Any) -> None:
+    no_desktop = {"DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    shown = wanlab("lab", "show", "7", "--figure", "phases", environment=no_desktop).output
+    assert Path(shown.decode().strip()).read_bytes().startswith(b"<svg")
+    errors = wanlab("lab", "show", "7", "--figure", "phase").errors
+    assert "no figure phase" in errors
+    assert "did you mean phases?" in errors
+
+
 def test_hints_are_shown_one_at_a_time(wanlab: Any) -> None:
     first = wanlab("lab", "show", "prob1", "--hint", "1").output
     assert b"First hint" in first

@@ -46,12 +46,12 @@ def test_a_formula_is_a_line_of_unicode(latex: str, line: str) -> None:
 
 def test_a_long_command_goes_on_in_the_next_line_after_a_backslash() -> None:
     text = "```console\nclient$ sudo tc qdisc add dev s1-eth1 root 'a b' netem delay 10ms\n```\n"
-    assert for_terminal(text, Path(), 46).splitlines()[1:-1] == [
+    assert for_terminal(text, "show", 46).splitlines()[1:-1] == [
         "client$ sudo tc qdisc add dev s1-eth1 root \\",
         "    'a b' netem delay 10ms",
     ]
     prompt = f"```console\nmininet> {'h1 ' * 30}\n```\n"
-    assert for_terminal(prompt, Path(), 46) == prompt
+    assert for_terminal(prompt, "show", 46) == prompt
 
 
 def test_a_chain_of_nodes_is_drawn_as_boxes() -> None:
@@ -104,7 +104,7 @@ def test_shapes_chains_and_groups_are_read() -> None:
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.parent.name)
 def test_no_lesson_shows_the_source_of_a_diagram_or_formula(path: Path) -> None:
     """All diagrams and formulas of the course are drawn on a terminal of 80 columns."""
-    shown = for_terminal(path.read_text(encoding="utf-8"), path.parent, 80)
+    shown = for_terminal(path.read_text(encoding="utf-8"), "show", 80)
     prose = re.sub(r"^```.*?^```|`[^`\n]+`", "", shown, flags=re.DOTALL | re.MULTILINE)
     assert "mermaid" not in shown
     assert "![" not in shown
@@ -114,15 +114,14 @@ def test_no_lesson_shows_the_source_of_a_diagram_or_formula(path: Path) -> None:
         assert "<br" not in block
 
 
-def test_code_is_not_changed(tmp_path: Path) -> None:
+def test_code_is_not_changed() -> None:
     text = "Type `echo $A $B`:\n\n```console\n$ echo $HOME ![x](y)\n```\n"
-    assert for_terminal(text, tmp_path, 80) == text
+    assert for_terminal(text, "show", 80) == text
 
 
-def test_a_figure_is_named_with_its_file(tmp_path: Path) -> None:
-    shown = for_terminal("![Two windows](figure.svg)", tmp_path, 80)
-    assert shown.startswith("**Figure:** Two windows (")
-    assert "figure.svg" in shown
+def test_a_figure_is_named_with_the_command_that_opens_it() -> None:
+    shown = for_terminal("![Two windows](two.svg)", "wanlab lab show 7", 80)
+    assert shown == "**Figure:** Two windows (`wanlab lab show 7 --figure two` opens it)"
 
 
 @pytest.mark.parametrize(("before", "passed"), [("", "-R"), ("-S", "-S -R")])

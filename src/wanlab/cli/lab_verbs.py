@@ -72,6 +72,10 @@ def lab_show(
     steps: Annotated[
         bool, typer.Option("--steps", help="List the steps and their numbers, for: lab start --at.")
     ] = False,
+    figure: Annotated[
+        str | None,
+        typer.Option("--figure", help="Open this figure of the lesson.", metavar="NAME"),
+    ] = None,
     seed: UnitSeed = None,
     units: Units = None,
 ) -> None:
@@ -85,6 +89,7 @@ def lab_show(
     wanlab lab show prob1 --seed 4711 --hint 1
     wanlab lab show prob1 --instructor > prob1.md
     wanlab lab show 16 --steps
+    wanlab lab show 7 --figure phases
     """
     from . import lesson
 
@@ -95,6 +100,7 @@ def lab_show(
         with_answers=answers,
         for_instructors=instructor,
         only_steps=steps,
+        figure=figure,
         seed=seed,
         units=units,
     )

@@ -1,11 +1,14 @@
-"""`wanlab lab show`: shows a lesson, one of its hints, its steps, or the instructor's edition."""
+"""`wanlab lab show`: shows a lesson, a hint, a figure, the steps, or the instructor's edition."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
-from wanlab.labs import catalog, instructor, lesson, unit_file
+from wanlab.errors import WanlabError, did_you_mean
+from wanlab.labs import catalog, checking, instructor, lesson, unit_file
 from wanlab.labs.unit import Unit
 from wanlab.text_table import aligned
 
@@ -18,11 +21,15 @@ def show(
     with_answers: bool,
     for_instructors: bool,
     only_steps: bool,
+    figure: str | None,
     seed: int | None,
     units: Path | None,
 ) -> None:
-    """Print Markdown, formatted if standard output is a terminal."""
+    """Print Markdown, formatted if standard output is a terminal, or open a figure."""
     unit = catalog.find(name, units)
+    if figure is not None:
+        _open_figure(unit, figure)
+        return
     seed = unit.seed if seed is None else seed
     unit = unit_file.for_seed(unit, seed)
     if only_steps:
@@ -43,7 +50,33 @@ def show(
         return
     from .lesson_page import show as show_page
 
-    show_page(text, unit.folder, is_paged=hint is None)
+    command = f"wanlab lab show {unit.name}"
+    if units is not None:
+        command += f" --units {shlex.quote(str(units))}"
+    show_page(text, command, is_paged=hint is None)
+
+
+def _open_figure(unit: Unit, name: str) -> None:
+    """Open a figure of the lesson. A machine has no desktop: it opens a copy in the shared folder."""
+    figures = {path.stem: path for path in sorted(unit.folder.glob("*.svg"))}
+    if name not in figures:
+        raise WanlabError(f"{unit.heading} has no figure {name}", did_you_mean(name, figures))
+    path = figures[name]
+    if checking.INSIDE.exists():
+        from wanlab.labs.scripts import xdg_open
+
+        copy = Path.home() / "figures" / path.name
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, copy)
+        xdg_open.show(copy)
+        return
+    from .display import has_display
+
+    print(path)
+    if has_display():
+        import webbrowser
+
+        webbrowser.open(path.as_uri())
 
 
 def _steps(unit: Unit) -> str:

@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -32,11 +32,14 @@ _FIGURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 _SPECIAL = re.compile(r"([\\*_\[\]<>`#])")
 
 
-def show(markdown: str, folder: Path, *, is_paged: bool = True) -> None:
-    """Show a lesson of a folder on the terminal, page by page if it is long."""
+def show(markdown: str, command: str, *, is_paged: bool = True) -> None:
+    """Show a lesson on the terminal, page by page if it is long.
+
+    `command` shows this lesson; with --figure NAME, it opens a figure.
+    """
     width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
     console = Console(width=width)
-    page = Markdown(for_terminal(markdown, folder, width))
+    page = Markdown(for_terminal(markdown, command, width))
     if not is_paged:
         console.print(page)
         return
@@ -44,7 +47,7 @@ def show(markdown: str, folder: Path, *, is_paged: bool = True) -> None:
         console.print(page)
 
 
-def for_terminal(markdown: str, folder: Path, width: int) -> str:
+def for_terminal(markdown: str, command: str, width: int) -> str:
     """Return Markdown that a terminal can show: no LaTeX, no Mermaid, no images."""
 
     def diagram(match: re.Match[str]) -> str:
@@ -52,7 +55,7 @@ def for_terminal(markdown: str, folder: Path, width: int) -> str:
 
     parts = _CODE.split(_DIAGRAM.sub(diagram, markdown))
     return "".join(
-        _code(part, width - 2) if number % 2 else _prose(part, folder)
+        _code(part, width - 2) if number % 2 else _prose(part, command)
         for number, part in enumerate(parts)
     )
 
@@ -76,7 +79,7 @@ def _continued(command: str, width: int) -> str:
     return "\n".join([*lines, command])
 
 
-def _prose(text: str, folder: Path) -> str:
+def _prose(text: str, command: str) -> str:
     """Replace formulas and figures outside of code."""
 
     def displayed(match: re.Match[str]) -> str:
@@ -86,7 +89,8 @@ def _prose(text: str, folder: Path) -> str:
         return _literal(as_line(match[1]))
 
     def figure(match: re.Match[str]) -> str:
-        return f"**Figure:** {match[1]} ({_literal(str(folder / match[2]))}; `wanlab web` shows it)"
+        name = PurePosixPath(match[2]).stem
+        return f"**Figure:** {match[1]} (`{command} --figure {name}` opens it)"
 
     return _FIGURE.sub(figure, _INLINE.sub(inline, _DISPLAYED.sub(displayed, text)))
 
