@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from wanlab.labs import scripts
-from wanlab.labs.scripts import fairness, plot_iperf, xdg_open
+from wanlab.labs.scripts import fairness, plot_iperf, plot_q, xdg_open
 from wanlab.labs.scripts.fairness import as_bc, index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -224,3 +226,21 @@ def test_the_shared_folder_can_have_any_name(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text("working-folder /home/Zo\u00eb/wan\\040lab hostfs rw 0 0\n", encoding="utf-8")
     assert xdg_open.shared_folder(mounts) == Path("/home/Zo\u00eb/wan lab")
+
+
+def test_an_interrupt_while_plot_q_writes_does_not_lose_its_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readings = plot_q.QueueLog([0.0], [1500], [1], [0])
+
+    def write(*_: object) -> list[str]:
+        signal.raise_signal(signal.SIGINT)
+        return ["queue_s1-eth2.pdf"]
+
+    here = SimpleNamespace(node_of=lambda port: "root")
+    monkeypatch.setattr(plot_q, "LocalView", lambda: nullcontext(here))
+    monkeypatch.setattr(plot_q, "watch", lambda *_: (readings, "tbf"))
+    monkeypatch.setattr(plot_q, "write", write)
+    assert plot_q.main(["s1-eth2"]) == 0
+    assert capsys.readouterr().out.endswith("written: queue_s1-eth2.pdf\n")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

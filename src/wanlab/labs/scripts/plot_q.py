@@ -74,14 +74,16 @@ class QueueLog:
 
 def main(arguments: Sequence[str]) -> int:
     options = options_of(arguments)
-    with LocalView() as here:
-        port = options.port
-        node = here.node_of(port)
-        with _screen(port) as (show, is_stopped):
-            readings, description = watch(here, node, port, options, show, is_stopped)
-    if not readings.times_s:
-        raise WanlabError(f"there are no readings of {port}")
-    files = write(readings.table(), port, Path.cwd())
+    # Also while the figure is written: Ctrl-C after the key s must not lose the readings.
+    with _noted_signals() as signals:
+        with LocalView() as here:
+            port = options.port
+            node = here.node_of(port)
+            with _screen(port, signals) as (show, is_stopped):
+                readings, description = watch(here, node, port, options, show, is_stopped)
+        if not readings.times_s:
+            raise WanlabError(f"there are no readings of {port}")
+        files = write(readings.table(), port, Path.cwd())
     print(summary(readings, port, description))
     print(f"written: {' '.join(files)}")
     return 0
@@ -151,19 +153,29 @@ def summary(readings: QueueLog, port: str, description: str) -> str:
 
 
 @contextlib.contextmanager
-def _screen(
-    port: str,
-) -> Iterator[tuple[Callable[[QueueLog, str], None], Callable[[float], bool]]]:
-    """Yield a function that shows the queue, and one that waits for the key that stops the program.
-
-    Without a terminal, nothing is shown, and only signals stop the program.
-    """
+def _noted_signals() -> Iterator[list[int]]:
+    """Yield the signals that arrive; none of them ends the program."""
     signals: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         signals.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield signals
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _screen(
+    port: str, signals: list[int]
+) -> Iterator[tuple[Callable[[QueueLog, str], None], Callable[[float], bool]]]:
+    """Yield a function that shows the queue, and one that waits for the key that stops the program.
+
+    Without a terminal, nothing is shown, and only signals stop the program.
+    """
     keys = Keys()
     try:
         with _full_screen() if sys.stdout.isatty() else contextlib.nullcontext():
@@ -175,8 +187,6 @@ def _screen(
             yield show, lambda seconds: keys.stop_within(seconds, signals)
     finally:
         keys.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Keys:
