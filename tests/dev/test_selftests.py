@@ -53,7 +53,9 @@ PASS: a flow of 10 Mbit/s
         ),
         ("", 0, [("all", "passed")]),
         ("SKIP: no tool\n", 4, [("no tool", "skipped")]),
-        ("no tool\n", 4, [("all", "skipped")]),
+        ("no module\nno tool\n", 4, [("no tool", "skipped")]),
+        ("", 4, [("all", "skipped")]),
+        ("1..1\nok 1 # SKIP no TCP-AO\n", 0, [("no TCP-AO", "skipped")]),
         ("PASS: one\n", 1, [("one", "passed"), ("exit status 1", "failed")]),
         ("Segmentation fault\n", 139, [("exit status 139", "failed")]),
     ],
@@ -127,6 +129,21 @@ def test_the_report_counts_and_compares_the_modes(expectations: Expectations) ->
     assert "other output: net/b.sh" in text
     assert "unexpected: net/b.sh (ptrace): two" in text
     assert line_of(outcomes[2]) == "net/b.sh (ptrace): 1 passed, 1 failed; unexpected: 1 (1 s)"
+
+
+def test_the_report_names_the_reasons_of_skipped_tests(expectations: Expectations) -> None:
+    skipped = [Check("no tool", "skipped")]
+    outcomes = [
+        Outcome(case, "", checks, (), "", 1.0)
+        for case, checks in [
+            ("net/b.sh", skipped),
+            ("net/a.sh", skipped),
+            ("net/c.sh", [Check("one", "passed"), *skipped]),
+        ]
+    ]
+    assert report(outcomes, expectations).splitlines()[3:] == [
+        "skipped: net/a.sh, net/b.sh: no tool"
+    ]
 
 
 def test_tests_are_chosen_by_suite_and_by_name(tmp_path: Path) -> None:

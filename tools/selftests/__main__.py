@@ -135,6 +135,7 @@ def report(outcomes: Sequence[Outcome], expectations: Expectations) -> str:
             f" {counts['failed']:7} {counts['skipped']:8}"
         )
     lines += _differences(outcomes)
+    lines += _skipped(outcomes)
     lines += [
         f"unexpected: {outcome.case} ({outcome.mode or 'best'}): {check.name}"
         for outcome in sorted(outcomes, key=lambda outcome: outcome.case)
@@ -155,6 +156,15 @@ def _differences(outcomes: Iterable[Outcome]) -> list[str]:
     other = sorted(case for case, texts in several.items() if len(set(texts)) > 1)
     equal = f"{len(several) - len(other)} of {len(several)} tests printed the same in all modes"
     return [equal, *(f"other output: {case}" for case in other)]
+
+
+def _skipped(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return a line for each reason for which whole tests were skipped."""
+    cases: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        if all(check.status == "skipped" for check in outcome.checks):
+            cases.setdefault(outcome.checks[-1].name, set()).add(outcome.case)
+    return [f"skipped: {', '.join(sorted(cases[reason]))}: {reason}" for reason in sorted(cases)]
 
 
 def _describe(failure: Failure) -> str:

@@ -42,13 +42,15 @@ class Check:
 def checks_of(output: str, exit_status: int) -> list[Check]:
     """Return the checks of a test that ended with `exit_status`.
 
-    A test that reports none is one check. A test that fails although its checks passed has another
-    check that failed: its exit status. If there is TAP, other lines repeat what it says.
+    A test that reports none is one check, whose name is the reason if it was skipped. A test that fails
+    although its checks passed has another check that failed: its exit status. If there is TAP, other
+    lines repeat what it says.
     """
     lines = output.splitlines()
     checks = list(_tap(lines)) or list(_words(lines))
     if exit_status == SKIPPED_STATUS and not checks:
-        return [Check("all", "skipped")]
+        reason = output.strip().rpartition("\n")[2]
+        return [Check(reason or "all", "skipped")]
     if exit_status not in (0, SKIPPED_STATUS) and all(c.status != "failed" for c in checks):
         checks.append(Check(f"exit status {exit_status}", "failed"))
     return checks or [Check("all", "passed")]
@@ -58,7 +60,8 @@ def _tap(lines: list[str]) -> Iterator[Check]:
     for line in lines:
         if found := _TAP.match(line):
             name, *skipped = _SKIPPED_BY_TAP.split(found["name"], maxsplit=1)
-            yield Check(name.strip(), "skipped" if skipped else _STATUS[found["word"]])
+            named = name.strip() or "".join(skipped).strip()
+            yield Check(named, "skipped" if skipped else _STATUS[found["word"]])
 
 
 def _words(lines: list[str]) -> Iterator[Check]:
