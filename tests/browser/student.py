@@ -105,7 +105,7 @@ class Student:
         self.page.get_by_role("toolbar", name="Tools").get_by_role(
             "button", name="Link", exact=True
         ).click()
-        from_, to = self._middle(a), self._middle(b)
+        from_, to = self.middle_of(a), self.middle_of(b)
         self.page.mouse.move(*from_)
         self.page.mouse.down()
         self.page.mouse.move((from_[0] + to[0]) / 2, (from_[1] + to[1]) / 2)
@@ -131,7 +131,7 @@ class Student:
         )
         return found
 
-    def _middle(self, name: str) -> tuple[float, float]:
+    def middle_of(self, name: str) -> tuple[float, float]:
         """Return a node's centre once it does not move: panes that open or close move the canvas."""
         tile = self.thing(name).locator(".tile")
         before = None
@@ -153,7 +153,9 @@ class Student:
     def fills_properties(self, name: str, fields: dict[str, str]) -> None:
         """Open the properties with the context menu."""
         item = self.page.get_by_role("menuitem", name="Properties")
-        self._clicks_until(lambda: self.page.mouse.click(*self._middle(name), button="right"), item)
+        self._clicks_until(
+            lambda: self.page.mouse.click(*self.middle_of(name), button="right"), item
+        )
         item.click()
         form = self.page.get_by_role("region", name="Properties")
         # Type only after the first field has the focus.
@@ -350,7 +352,7 @@ class Student:
         """Select a link by clicking its middle."""
 
         def click() -> None:
-            (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
+            (x1, y1), (x2, y2) = self.middle_of(a), self.middle_of(b)
             self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2)
 
         self._clicks_until(click, self.canvas.locator(".react-flow__edge.selected"))
@@ -369,7 +371,7 @@ class Student:
 
     def opens_link_menu(self, a: str, b: str) -> None:
         """Open the context menu of a link."""
-        (x1, y1), (x2, y2) = self._middle(a), self._middle(b)
+        (x1, y1), (x2, y2) = self.middle_of(a), self.middle_of(b)
         self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2, button="right")
 
     def chart_values(

@@ -166,3 +166,26 @@ def test_tab_goes_through_a_large_network_zoomed_out_and_zoomed_in(pencil: Penci
     page.keyboard.press("Tab")
     expect(pencil.node(f"host h{number + 1}")).to_be_focused()
     expect(pencil.node(f"host h{number + 1}")).to_be_in_viewport()
+
+
+def test_texts_of_many_links_are_hidden_while_their_switch_is_dragged(
+    student: Student, server: Any
+) -> None:
+    hosts = [f"{{host: h{n}, x: {100 * n}, y: {500 * (n % 2)}}}" for n in range(1, 15)]
+    links = [f"{{link: [h{n}, s1], rate: 10Mbps}}" for n in range(1, 15)]
+    text = (
+        f"nodes: [{{switch: s1, x: 750, y: 250}}, {', '.join(hosts)}]\nlinks: [{', '.join(links)}]"
+    )
+    (server.folder / "hub.yaml").write_text(text)
+    student.opens("hub.yaml")
+    page, texts = student.page, student.canvas.locator(".line-text")
+    expect(texts.first).to_be_attached()
+    count = texts.count()
+    assert count >= 14
+    x, y = student.middle_of("s1")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 20, y + 10, steps=4)
+    expect(texts).to_have_count(0)
+    page.mouse.up()
+    expect(texts).to_have_count(count)

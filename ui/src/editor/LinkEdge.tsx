@@ -30,10 +30,14 @@ const GLASS = { width: 11, height: 26 };
 const [GLASS_AT, GLASS_AWAY] = [37, 4];
 /** Width in pixels in which a click hits a line. */
 const HIT_WIDTH = 18;
+/** While a node with more links than this is dragged, their texts are hidden. */
+const MAX_MOVED_TEXTS = 12;
+
 /** A link: a line between two tiles, with its conditions in the middle and its ports at the ends. */
 export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selected }: EdgeProps<LinkFlow>) {
-  const a = useInternalNode(source)?.internals.positionAbsolute;
-  const b = useInternalNode(target)?.internals.positionAbsolute;
+  const [from, to] = [useInternalNode(source), useInternalNode(target)];
+  const [a, b] = [from?.internals.positionAbsolute, to?.internals.positionAbsolute];
+  const hidesTexts = useDocument(({ links }) => [from, to].some((node) => node?.dragging && isHub(node.id, links)));
   const isDown = useRunning((state) => state.linksDown.has(id));
   const traffic = useTraffic((state) => state.links[id]);
   const tc = useTc(id);
@@ -60,11 +64,15 @@ export const LinkEdge = memo(function LinkEdge({ id, source, target, data, selec
       <path className="line-hit react-flow__edge-interaction" d={line.path} strokeWidth={HIT_WIDTH}>
         {problems.length > 0 && <title>{problemText(problems)}</title>}
       </path>
-      {!isControl && <End link={link} end="a" node={source} line={line} />}
-      {!isControl && <End link={link} end="b" node={target} line={line} />}
-      {!isControl && <Glass link={link} end="a" line={line} tc={tc} />}
-      {!isControl && <Glass link={link} end="b" line={line} tc={tc} />}
-      {!isControl && <Middle link={link} line={line} traffic={traffic} tc={tc} isDown={isDown} />}
+      {!isControl && !hidesTexts && (
+        <>
+          <End link={link} end="a" node={source} line={line} />
+          <End link={link} end="b" node={target} line={line} />
+          <Glass link={link} end="a" line={line} tc={tc} />
+          <Glass link={link} end="b" line={line} tc={tc} />
+          <Middle link={link} line={line} traffic={traffic} tc={tc} isDown={isDown} />
+        </>
+      )}
       {problems.length > 0 && <Mark at={line.at(0.5)} text="!" />}
       {isDown && <Mark at={line.at(0.5)} text="✕" />}
     </>
@@ -117,6 +125,11 @@ function linkCounts(links: Readonly<Record<string, DrawnLink>>): ReadonlyMap<str
     counted.set(links, counts);
   }
   return counts;
+}
+
+/** Whether a node has so many links that moving their texts takes longer than a frame. */
+function isHub(node: string, links: Readonly<Record<string, DrawnLink>>): boolean {
+  return (linkCounts(links).get(node) ?? 0) > MAX_MOVED_TEXTS;
 }
 
 interface MiddleProps {
