@@ -323,7 +323,8 @@ def test_no_descriptor_is_left_open(folder: SharedFolder, victim: Path) -> None:
                 use(folder, name)
             except OSError:
                 continue
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    # Garbage of earlier tests may be closed meanwhile.
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 # -- a file that the user names ---------------------------------------------------------------------

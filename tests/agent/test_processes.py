@@ -261,7 +261,7 @@ def test_a_process_that_cannot_be_started_leaves_nothing_open(
     for terminal in (None, [24, 80]):
         with pytest.raises(FileNotFoundError):
             bench.start(*arguments, terminal=terminal, **options)
-    assert open_descriptors() == before
+    assert open_descriptors() <= before  # garbage of earlier tests may be closed
 
 
 def test_ended_processes_leave_nothing_open(bench: Bench) -> None:
@@ -269,7 +269,7 @@ def test_ended_processes_leave_nothing_open(bench: Bench) -> None:
     for options in ({}, {"stdin": True}, {"terminal": [24, 80]}):
         assert bench.status(bench.start("true", **options)) == 0
     bench.until(lambda: bench.processes._by_number == {})
-    assert open_descriptors() == before
+    assert open_descriptors() <= before  # garbage of earlier tests may be closed
     assert bench.processes._polled == {}
     assert bench.processes._by_pid == {}
 

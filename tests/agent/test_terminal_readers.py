@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab.agent.terminal_readers import readers, waits_for_input
 
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.skipif(
     reason="this kernel does not tell in which system calls programs wait",
 )
 
-LIMIT_S = 20.0
 WAITING = {
     "cat": "cat",
     "a line in a shell": "read x",
@@ -74,7 +74,7 @@ def program(command: str) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("command", WAITING.values(), ids=WAITING)
 def test_a_program_that_waits_for_a_line_is_found(command: str) -> None:
     with program(command) as (master, _):
-        end = time.monotonic() + LIMIT_S
+        end = time.monotonic() + PATIENCE_S
         while not waits_for_input(master):
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -89,7 +89,7 @@ def test_a_program_that_waits_for_something_else_is_not(command: str) -> None:
 
 def test_a_program_that_passes_keys_on_does_not_count() -> None:
     with program(f"exec {PYTHON} -c 'import os; os.read(0, 1)'") as (master, pid):
-        end = time.monotonic() + LIMIT_S
+        end = time.monotonic() + PATIENCE_S
         while list(readers(master)) != [pid]:
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -11,11 +11,12 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from machines import needs_another_mode, needs_the_kernel_itself, other_mode
+from process_tree import descendants, kernels
 
 from wanlab import Network, shapes
 from wanlab.errors import MachineError
@@ -141,21 +142,13 @@ def test_a_program_that_uses_up_the_memory_is_killed_alone(mode: str, tmp_path: 
 @needs_the_kernel_itself
 @pytest.mark.skipif(other_mode() != "inprocess", reason="the kernel has no in-process mode")
 def test_the_end_of_the_processes_in_which_the_kernel_runs_is_reported(tmp_path: Path) -> None:
-    others = children(os.getpid())
+    others = kernels(os.getpid())
     with Network(shapes.minimal(), folder=tmp_path, traps="inprocess") as net:
         net["h1"].start("while sleep 0.1; do :; done")
         net.run_for("1s")
-        (first,) = (pid for pid in children(os.getpid()) if is_kernel(pid) and pid not in others)
-        for pid in children(first):
-            os.kill(pid, signal.SIGKILL)
+        (first,) = kernels(os.getpid()) - others
+        for pid in descendants(first):
+            with suppress(ProcessLookupError):  # the kernel ends when it has lost one
+                os.kill(pid, signal.SIGKILL)
         with pytest.raises(MachineError, match="killed a process of the kernel"):
             net.run_for("10s")
-
-
-def children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-
-
-def is_kernel(pid: int) -> bool:
-    return b"memory_file=" in Path(f"/proc/{pid}/cmdline").read_bytes()

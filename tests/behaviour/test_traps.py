@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -10,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from machines import needs_another_mode, other_mode
+from process_tree import descendants
 
 from wanlab import Network, shapes
+from wanlab.machine.embedded import EmbeddedMachine
 
 pytestmark = pytest.mark.machine
 
@@ -109,12 +110,15 @@ def test_readings_with_and_without_a_system_call_are_one_sequence(start: Start) 
 
 def test_host_processes_of_ended_programs_are_reused(start: Start) -> None:
     net = start(shapes.minimal())
-    beginning = _descendants(os.getpid())
+    machine = net.machine
+    assert isinstance(machine, EmbeddedMachine)
+    kernel = machine._kernel.pid
+    beginning = descendants(kernel)
     net["h1"].run(["sh", "-c", PROGRAMS])
-    kept = _descendants(os.getpid())
+    kept = descendants(kernel)
     net["h1"].run(["sh", "-c", PROGRAMS])
     assert beginning < kept
-    assert kept == _descendants(os.getpid())
+    assert kept == descendants(kernel)
 
 
 @needs_a_compiler
@@ -170,19 +174,3 @@ def compiled(source: str, folder: Path) -> Path:
     program = folder / source.removesuffix(".c")
     subprocess.run(["gcc", "-O1", "-w", "-o", program, FOLDER / source], check=True)
     return program
-
-
-def _descendants(ancestor: int) -> set[int]:
-    """Return all descendants of a process."""
-    parents = {}
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            try:
-                status = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(path.name)] = int(status[1])
-    found: set[int] = set()
-    while new := {pid for pid, parent in parents.items() if parent in found | {ancestor}} - found:
-        found |= new
-    return found

@@ -57,19 +57,3 @@ def class_folder(place: Path, *names: str, column: str = "student") -> Path:
     folder.mkdir()
     (folder / "students.csv").write_text("\n".join([column, *names, ""]), encoding="utf-8")
     return folder
-
-
-def processes_below(pid: int) -> list[int]:
-    """Return the ids of all descendants of a process."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text(errors="replace")
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-    below = {pid}
-    while more := {child for child, parent in parents.items() if parent in below} - below:
-        below |= more
-    return sorted(below - {pid})

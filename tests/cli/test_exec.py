@@ -241,8 +241,10 @@ def test_a_second_ctrl_c_ends_the_machine(wanlab: Any) -> None:
 def test_ctrl_c_ends_a_busy_loop(wanlab: Any) -> None:
     script = ": > ready; while :; do :; done"
     process = wanlab.start("exec", "--", "sh", "-c", script, stdin=subprocess.DEVNULL)
+    give_up = time.monotonic() + PATIENCE_S
     while not (wanlab.folder / "ready").exists():
         assert process.poll() is None
+        assert time.monotonic() < give_up, "the loop has not begun"
     process.send_signal(signal.SIGINT)
     ran = wanlab.end(process)
     assert (ran.status, ran.left_behind) == (130, [])
@@ -272,8 +274,10 @@ def test_other_signals_end_the_machine_at_once(wanlab: Any, number: int, word: s
 
 def test_an_interrupt_while_it_boots_leaves_nothing(wanlab: Any) -> None:
     process = wanlab.start("exec", "--", "sleep", "1000000000", stdin=subprocess.DEVNULL)
+    give_up = time.monotonic() + PATIENCE_S
     while not children_of(process):
         assert process.poll() is None
+        assert time.monotonic() < give_up, "no kernel has been started"
     process.send_signal(signal.SIGINT)
     ran = wanlab.end(process)
     assert (ran.status, ran.left_behind) == (130, [])

@@ -76,7 +76,9 @@ class Terminal:
         return int(self._process.wait(PATIENCE_S))
 
     def read_rest(self) -> None:
+        give_up = time.monotonic() + PATIENCE_S
         while self._process.poll() is None:
+            assert time.monotonic() < give_up, f"it has not ended: {self.seen!r}"
             if select.select([self._master], [], [], 0.05)[0]:
                 self.seen += os.read(self._master, 65536)
 
@@ -144,8 +146,10 @@ def test_ctrl_c_ends_a_busy_loop_and_not_the_shell(shell: Terminal) -> None:
         attempt += 1
         file = f"ready{attempt}"
         shell.type(f"""sh -c 'while :; do case $r in "") : >{file}; r=1;; esac; done'\r""")
+        give_up = time.monotonic() + PATIENCE_S
         while not (shell.folder / file).exists():
             assert shell.is_raw()
+            assert time.monotonic() < give_up, "the loop has not begun"
         shell.type("\x03")
         seen = shell.read_until(PROMPT)
     assert shell.command("echo $?") == b"137\n"

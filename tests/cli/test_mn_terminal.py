@@ -84,7 +84,9 @@ class Terminal:
             self._raw += os.read(self._master, 65536)
 
     def status(self) -> int:
+        give_up = time.monotonic() + PATIENCE_S
         while self._process.poll() is None:
+            assert time.monotonic() < give_up, f"it has not ended: {self._shown()!r}"
             self.read_soon()
         return int(self._process.returncode)
 

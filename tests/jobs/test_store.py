@@ -60,7 +60,7 @@ def test_the_same_result_is_not_written_twice_at_once(tmp_path: Path) -> None:
     ):
         pass
     assert names(tmp_path) == ["lab"]
-    assert open_files() == opened
+    assert open_files() <= opened  # garbage of earlier tests may be closed
 
 
 @pytest.mark.parametrize("has_successor", [False, True])
@@ -81,7 +81,7 @@ def test_a_folder_that_another_run_renames_before_it_is_locked_is_made_again(
         (folder / "mine").touch()
     assert names(tmp_path) == ["lab", "other"]
     assert names(tmp_path / "lab") == ["mine"]
-    assert open_files() == opened
+    assert open_files() <= opened  # garbage of earlier tests may be closed
 
 
 def open_files() -> int:

@@ -23,3 +23,27 @@ def children(parent: int) -> dict[int, str]:
         except OSError:  # it ended in the meantime
             continue
     return found
+
+
+def kernels(parent: int) -> set[int]:
+    """Return the kernels of machines that are children of a process."""
+    return {pid for pid, words in children(parent).items() if "memory_file=" in words}
+
+
+def descendants(ancestor: int) -> set[int]:
+    """Return the ids of all processes below a process, also of zombies."""
+    below: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            stat = path.read_text(errors="replace")
+        except OSError:  # it ended in the meantime
+            continue
+        parent = int(stat.rpartition(")")[2].split()[1])
+        below.setdefault(parent, []).append(int(path.parent.name))
+    found: set[int] = set()
+    waiting = [ancestor]
+    while waiting:
+        pids = below.get(waiting.pop(), [])
+        found.update(pids)
+        waiting += pids
+    return found

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from process_tree import kernels
 
 from wanlab import Network, Topology
 from wanlab.machine.embedded import confinement as confinement_module
@@ -406,9 +407,10 @@ def test_the_memory_and_the_sockets_of_a_machine_have_no_name(
     memory = tmp_path / "memory"
     memory.mkdir()
     monkeypatch.setenv("TMPDIR", str(memory))
+    others = kernels(os.getpid())
     with Network(Topology(), folder=tmp_path):
         assert list(memory.iterdir()) == []
-        (kernel,) = [pid for pid in own_children() if b"memory_file=" in command_line(pid)]
+        (kernel,) = kernels(os.getpid()) - others
         files = {str(file.readlink()) for file in Path(f"/proc/{kernel}/fd").iterdir()}
         inodes = {file[8:-1] for file in files if file.startswith("socket:[")}
         named = [line.split()[7:] for line in unix_sockets() if line.split()[6] in inodes]
@@ -427,15 +429,6 @@ def test_the_vsyscall_page_does_not_tell_the_computers_time(tmp_path: Path) -> N
     with Network(Topology(), folder=tmp_path) as net:
         output = net.root.run([sys.executable, "-c", f"import ctypes; print({call})"]).output
     assert output == "-1\n"
-
-
-def own_children() -> list[int]:
-    text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()
-    return [int(word) for word in text.split()]
-
-
-def command_line(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def unix_sockets() -> list[str]:

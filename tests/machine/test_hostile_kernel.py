@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab.machine.embedded.boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from wanlab.machine.embedded.calendar import Calendar
@@ -97,7 +98,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool], real_s: float = 60.0) -> bool:
+def until(condition: Callable[[], bool], real_s: float = PATIENCE_S) -> bool:
     deadline = time.monotonic() + real_s
     while not condition():
         if time.monotonic() > deadline:

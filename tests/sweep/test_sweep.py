@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from wanlab import Design, Run, Sweep, experiment
 from wanlab.errors import WanlabError
@@ -109,7 +110,7 @@ def _wait_until_gone(pid: int) -> None:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return
-    gone, _, _ = select.select([handle], [], [], 30)
+    gone, _, _ = select.select([handle], [], [], PATIENCE_S)
     os.close(handle)
     assert gone, f"process {pid} has outlived its sweep"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -18,8 +19,9 @@ from urllib.parse import urlsplit
 
 import forks
 import pytest
-from class_client import TWO_HOSTS, ClassServer, class_folder, processes_below
+from class_client import TWO_HOSTS, ClassServer, class_folder
 from patience import PATIENCE_S
+from process_tree import descendants
 from web_client import RefusedCommandError, Terminal, Visitor, WebClient, free_port, wait_until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -117,10 +119,11 @@ def test_a_raised_hand_and_the_time_since_the_last_step_reach_the_teacher(
 def test_the_tokens_are_in_a_file_that_only_the_teacher_can_read(school: ClassServer) -> None:
     assert stat.S_IMODE((school.folder / "tokens.csv").stat().st_mode) == 0o600
     tokens = [link.partition("token=")[2] for link in school.links().values()]
-    for pid in (school.process.pid, *processes_below(school.process.pid)):
+    for pid in (school.process.pid, *descendants(school.process.pid)):
         for name in ("cmdline", "environ"):
-            text = Path(f"/proc/{pid}/{name}").read_text(errors="replace")
-            assert not any(token in text for token in tokens)
+            with contextlib.suppress(OSError):  # it has ended
+                text = Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+                assert not any(token in text for token in tokens)
     assert tokens[1] not in "".join(school.said)
 
 
@@ -446,7 +449,7 @@ def test_nothing_outlives_the_server(tmp_path: Path, number: signal.Signals) -> 
             client.do("open", path="two.yaml")
             client.run()
             server.until("Ada", phase="running")
-            below = processes_below(server.process.pid)
+            below = descendants(server.process.pid)
             assert len(below) >= 6  # the fork server, two students, a network
             if number == signal.SIGINT:
                 server.process.send_signal(number)
@@ -505,9 +508,7 @@ def test_a_student_can_have_a_separate_user(monkeypatch: pytest.MonkeyPatch) -> 
                 student = server.student(name)
                 assert student.ask("PUT", "/api/files/x.txt", b"x").status_code == 200
                 assert (student.folder / "x.txt").stat().st_uid == user
-            owners = {
-                Path(f"/proc/{it}").stat().st_uid for it in processes_below(server.process.pid)
-            }
+            owners = {Path(f"/proc/{it}").stat().st_uid for it in descendants(server.process.pid)}
             assert owners == {0, nobody.pw_uid}
 
 
