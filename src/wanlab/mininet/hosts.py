@@ -32,7 +32,6 @@ from .namespace import KernelInterface
 from .node_shell import INTERRUPT, NodeShell
 from .parameters import Params, apply, caution_unknown, run_or_warn
 from .queue_look import look_after
-from .tunnels import prepare_tunnels
 
 # What bash writes when a command goes to the background: "[1] 1234".
 NEW_JOB = re.compile(r"^\[\d+\] \d+\r?\n")
@@ -230,7 +229,6 @@ class Node:
         words = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
         command = " ".join(map(str, words))
         shell = self._live_shell()
-        prepare_tunnels(self.namespace_name, command)
         self.lastCmd = command
         self.lastPid = None
         self.waiting = True
@@ -345,7 +343,6 @@ class Node:
             command = [os.environ.get("SHELL", "/bin/bash"), "-c", " ".join(map(str, words))]
         else:
             command = words_of(args)
-        prepare_tunnels(self.namespace_name, " ".join(map(str, command)))
         folder = kwargs.pop("cwd", None)
         if not self.namespace_name and folder is not None:
             kwargs["cwd"] = folder
