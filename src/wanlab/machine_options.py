@@ -105,6 +105,12 @@ MACHINE_OPTIONS: Mapping[str, MachineOption] = {
         "at the end, copy files that programs wrote outside the current folder to FOLDER in it",
         "they are lost, and named",
     ),
+    "guest-folder": MachineOption(
+        "FOLDER",
+        "where programs see the current folder, such as /mine; some take some microseconds more or less "
+        "at another path",
+        "its own path",
+    ),
     "venv": MachineOption(
         "FOLDER",
         "virtual environment (Python and packages) for scripts",

@@ -186,9 +186,8 @@ def test_time_keeps_to_the_clock_while_a_program_waits_for_a_line(
 
 
 def test_a_program_that_waits_for_no_line_takes_no_real_time(prompt: Terminal) -> None:
-    began = time.monotonic()
-    prompt.line("h1 sleep 100000")
-    assert time.monotonic() - began < PATIENCE_S
+    """`until` gives up long before the program ends on a real clock."""
+    prompt.line(f"h1 sleep {20 * PATIENCE_S:.0f}")
 
 
 def test_keys_typed_to_a_program_are_echoed_once_and_reach_it(prompt: Terminal) -> None:

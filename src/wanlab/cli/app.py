@@ -121,6 +121,7 @@ def execute(
         ),
     ] = False,
     date: Annotated[str | None, machine_option("date")] = None,
+    guest_folder: Annotated[str | None, machine_option("guest-folder")] = None,
 ) -> None:
     """Run a command as root in a new machine, in the current folder.
 
@@ -148,6 +149,7 @@ def execute(
     126 if it is not executable; 1 if the machine cannot start. Press Ctrl-C twice to end the machine.
     """
     from . import execute as command_module
+    from .guest_folder import check_guest_folder
 
     raise typer.Exit(
         command_module.run(
@@ -163,6 +165,7 @@ def execute(
                 "session": session or False,
                 "kernel": kernel,
                 "traps": traps,
+                "guest_folder": check_guest_folder(guest_folder) if guest_folder else "",
             },
             keep_files=keep_files,
             no_drops=no_drops,

@@ -21,6 +21,7 @@ from wanlab.topology import IPV6_BASE, Node
 from . import execute, start_date, topologies, virtual_environment
 from .editor import prepare
 from .exec_options import ExecOptions
+from .guest_folder import check_guest_folder
 from .lost_files import check_keep_folder
 
 # Do not let a file in the working folder hide a module of the standard library.
@@ -110,6 +111,8 @@ def _run(
         network_options["allow_connect"] = network_options["allow_connect"].split(",")
     if "seed" in network_options:
         network_options["seed"] = int(network_options["seed"])
+    if "guest_folder" in network_options:
+        network_options["guest_folder"] = check_guest_folder(network_options["guest_folder"])
     keep_files = network_options.pop("keep_files", None)
     date = start_date.parse(network_options.pop("date", None))
     variables = {STRICT: "1"} if split.is_strict else {}

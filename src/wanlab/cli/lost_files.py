@@ -30,7 +30,9 @@ def report(network: Network, keep: str) -> None:
     """Say which files are lost with the machine, or copy them to the folder `keep`, if it is given."""
     if not network.is_running or network.options.traits.is_shared:
         return
-    files = network.machine.agent.written_files(keep)
+    options = network.options
+    seen = Path(options.guest_folder, Path(keep).relative_to(options.folder)) if keep else ""
+    files = network.machine.agent.written_files(str(seen))
     if not files:
         return
     count = f"{len(files)} file{'s' if len(files) > 1 else ''}"
