@@ -79,7 +79,7 @@ def test_what_was_typed_happens_again_at_its_instants_with_another_delay(
     )
     assert made == {"branch": "b2", "capture": ""}
     is_over(client, "b2")
-    assert client.state["clock"]["now_ns"] == end_ns
+    assert client.state["clock"]["now_ns"] >= end_ns
     (first, second) = client.state["branches"]["branches"]
     assert (second["name"], second["parent"], second["left_ns"]) == ("delay 50ms", "b1", 0)
     assert first["end_ns"] == end_ns
@@ -108,6 +108,27 @@ def test_what_was_typed_happens_again_at_its_instants_with_another_delay(
     (shown,) = [it for it in client.state["terminals"]["terminals"] if it["title"] == "h2"]
     with client.reopened(shown["id"]) as other:
         other.command("echo mo''re", "more")
+
+
+def test_a_branch_pauses_once_slower_commands_have_ended(client: WebClient) -> None:
+    with client.terminal("h2") as other, client.terminal("h1") as terminal:
+        other.until("# ")
+        terminal.until("# ")
+        other.type("sleep 100000\r")
+        terminal.command("ping -c 1 h2; echo do''ne", "done")
+        client.do("pause", paused=True)
+        client.until(lambda: client.state["clock"]["is_paused"])
+    end_ns = client.state["clock"]["now_ns"]
+    # A reply takes 1.8 s, after as long for the address: the command ends after the original did.
+    client.do("what_if", branch="b1", at_ns=0, link=link(client)["id"], options={"delay": "900ms"})
+    is_over(client, "b2")
+    assert "done\r\n" in outputs(client, "b2")["h1"]
+    assert end_ns < client.state["clock"]["now_ns"] < end_ns + 30e9
+    # A command that was running at the end of the original is not waited for.
+    events = client.server.get("/api/branches/b2/events").json()
+    ends = {it["text"]: it["until_ns"] for it in events if it["kind"] == "command"}
+    assert ends["sleep 100000"] is None
+    assert ends["ping -c 1 h2; echo do''ne"] > end_ns
 
 
 def test_a_branch_without_an_effect_shows_what_the_original_did(client: WebClient) -> None:

@@ -39,7 +39,9 @@ export function PlaybackBar({ playback }: { playback: BranchPlayback }) {
       <span>{title}</span>
       <progress aria-label={title} max={until_ns} value={Math.min(now_ns, until_ns)} />
       <span className="timeline-left">
-        {clockText(now_ns)} of {clockText(until_ns)}
+        {now_ns > until_ns
+          ? `${clockText(now_ns)}: slower commands are still running`
+          : `${clockText(now_ns)} of ${clockText(until_ns)}`}
       </span>
       <button type="button" className="button" onClick={() => void perform({ do: "cancel_continue" })}>
         Cancel

@@ -258,6 +258,10 @@ class NetworkWorker:
         self._pacer.resume()
         self._set_tempo(network, replace(self._pacer.tempo, is_paced=False))
 
+    def perform_later(self, call: TimedCall) -> None:
+        """Carry out another call after those of `perform_at`, while one of them is carried out."""
+        self._timed.append(call)
+
     def forget_timed(self) -> bool:
         """Forget the calls of `perform_at`; return whether there were any."""
         had_any = bool(self._timed)

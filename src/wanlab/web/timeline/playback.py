@@ -2,7 +2,10 @@
 
     original   --- keys -- terminal -- keys -- link -- end
     branch     `-- a change
-               `-- keys -- terminal -- keys -- link -- end, then it pauses
+               `-- keys -- terminal -- keys -- link -- end -- commands end, then it pauses
+
+Commands that had ended in the original may take longer in the branch. It waits for them, for as long
+again as the original took.
 
 The branch runs as any network does: curves, events and terminals are recorded, and browsers watch. What
 the lessons and measurements of the original did is not repeated.
@@ -33,6 +36,11 @@ from ..running.worker import NetworkWorker, TimedCall
 from ..terminals.terminals import CLIENT, PROMPT, Terminal
 from .branch import Branch
 from .session_events import SessionEvent
+
+LOOK_NS = 100_000_000
+"""How often commands that take longer are looked at."""
+MIN_LONGER_NS = 60_000_000_000
+"""How long they may take at least."""
 
 
 class Playback:
@@ -73,7 +81,7 @@ class Playback:
         """Let time pass, and do everything at its instant."""
         calls = sorted(self._calls(), key=lambda call: call.at_ns)
         worker = self._worker
-        end = TimedCall(self._source.end_ns, self._finish)
+        end = TimedCall(self._source.end_ns, self._finish_when_idle)
         await self._session.in_network(
             lambda network: worker.perform_at(network, [*map(self._guarded, calls), end])
         )
@@ -167,6 +175,27 @@ class Playback:
             changes = _changes(event.before, event.after, left_out)
             if any(changes.values()):
                 links.change_now(network, event.link, changes)
+
+    def _finish_when_idle(self, network: Network) -> None:
+        """Finish, unless commands that had ended in the original are still running."""
+        end_ns = self._source.end_ns
+        last_ns = end_ns + max(MIN_LONGER_NS, end_ns - self._after_ns)
+        if network.now_ns < last_ns and any(network.are_busy(self._programs_expected_to_end())):
+            next_ns = min(network.now_ns + LOOK_NS, last_ns)
+            self._worker.perform_later(TimedCall(next_ns, self._finish_when_idle))
+        else:
+            self._finish(network)
+
+    def _programs_expected_to_end(self) -> list[Process]:
+        """Return the shells of the branch whose commands had all ended at the end of the original."""
+        commands = [event for event in self._source.events.all() if event.kind == "command"]
+        ended = {event.terminal for event in commands}
+        ended -= {event.terminal for event in commands if event.until_ns is None}
+        records = self._source.terminals.values()
+        numbers = [record.process.number for record in records if record.name in ended]
+        terminals = [self._terminals[number] for number in numbers if number in self._terminals]
+        processes = [terminal.process for terminal in terminals]
+        return [process for process in processes if process is not None and process.is_running]
 
     def _finish(self, network: Network) -> None:
         self._worker.pause(network, is_paused=True)
