@@ -21,7 +21,16 @@ from kernelbuild.progress import Progress
 from kernelbuild.source import archive_hash, provide_archive
 
 # What the tests need of the kernel to be compiled: its headers, and the tools that install them.
-_UNPACKED = ("Makefile", "Kbuild", "arch/x86", "include", "lib", "scripts", "tools")
+_UNPACKED = (
+    "Makefile",
+    "Kbuild",
+    "Documentation/netlink",
+    "arch/x86",
+    "include",
+    "lib",
+    "scripts",
+    "tools",
+)
 COMPILED = ("net", "net/mptcp", "net/af_unix", "net/netfilter", "net/tcp_ao")
 PACKETDRILL_ADDRESS = "https://github.com/google/packetdrill"
 # Later versions need Linux 6.16: they abort if the kernel's tcp_info is shorter than theirs.
