@@ -253,7 +253,13 @@ def _draw(port: str, readings: QueueLog, description: str) -> None:
 
 
 def write(table: Table, port: str, folder: Path) -> list[str]:
-    """Write a figure and the data; return the names of the files."""
+    """Write the data and a figure; return the names of the files.
+
+    The data come first: on a busy computer, the figure takes so long that Ctrl-C ends the process,
+    which computes without a pause (cli.terminal).
+    """
+    name = free_name(folder, f"queue_{port}")
+    csv_file.write(table, folder / f"{name}.dat")
     from wanlab import plot  # loading it takes a second, which must not delay the readings
 
     record = Record(Provenance(wanlab=__version__), {"queue": table})
@@ -261,13 +267,11 @@ def write(table: Table, port: str, folder: Path) -> list[str]:
         plot.quantity(record, "queue", "backlog_bytes", title="Queue", unit="auto"),
         plot.quantity(record, "queue", "drops", title="Drops"),
     ]
-    name = free_name(folder, f"queue_{port}")
     plot.save(
         plot.timeline(panels, title=f"Queue of {port}", height=2.4),
         folder / f"{name}.pdf",
         quick=True,
     )
-    csv_file.write(table, folder / f"{name}.dat")
     return [f"{name}.pdf", f"{name}.dat"]
 
 
