@@ -28,6 +28,7 @@ QUICK = [
     # unit, the step up to which the commands are typed, marks
     ("1", UNTOUCHED, "FFF"),
     ("3", UNTOUCHED, "FFPF"),
+    ("3", ALL, "PPPP"),
     ("4", UNTOUCHED, "PPPPF"),
     ("4", 8, "FPFPF"),
     ("4", ALL, "PPPPF"),
@@ -36,6 +37,7 @@ QUICK = [
     ("6", ALL, "PPPPPP"),
     ("10", UNTOUCHED, "FFFFFF"),
     ("10", 8, "FPFFFF"),
+    ("10", ALL, "PPPPFF"),
     ("11", UNTOUCHED, "FFFFFF"),
     ("16", 16, "PFFP"),
     ("16", 30, "PFPP"),
@@ -61,6 +63,7 @@ LONG = [
     ("11", 23, "PPFFPF"),
     ("11", 81, "PPPPPF"),
     ("11", ALL, "PPPPPP"),
+    ("12", UNTOUCHED, "FFFPP"),
     ("12", 18, "PPFPP"),
     ("12", ALL, "PPPPP"),
     ("13", UNTOUCHED, "FFFFFP"),
@@ -94,6 +97,16 @@ LONG = [
     ("20", 32, "PPPFF"),
     ("20", 34, "PPPPF"),
     ("20", ALL, "PPPPP"),
+]
+OF_FILES = [
+    # unit, the steps that are performed, marks
+    ("1", (10, 11, 12, 26), "PFP"),  # without the base of section 3.3
+    ("1", (10, 11, 12, 19, 20), "FFF"),  # drawn, but not saved
+    ("1", (10, 11, 12, 19, 20, 26), "PPP"),
+]
+LONG_OF_FILES = [
+    ("2", (31, 32, 36), "PFP"),
+    ("2", (31, 32, 33, 36), "PPP"),
 ]
 OTHERWISE_RIGHT = [
     # unit, what is done otherwise than in the lesson, and how
@@ -135,6 +148,34 @@ def test_a_check_that_measures_flows_says_what_is_so(
     tmp_path: Path, name: str, until: int, expected: str
 ) -> None:
     assert marks(tmp_path, name, [*commands(catalog.find(name), until)]) == expected
+
+
+def chosen(name: str, numbers: tuple[int, ...]) -> list[Step]:
+    return [step for step in catalog.find(name).steps if step.n in numbers]
+
+
+@pytest.mark.parametrize(("name", "numbers", "expected"), OF_FILES)
+def test_a_check_of_a_file_says_what_is_so(
+    tmp_path: Path, name: str, numbers: tuple[int, ...], expected: str
+) -> None:
+    assert marks(tmp_path, name, chosen(name, numbers)) == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "numbers", "expected"), LONG_OF_FILES)
+def test_a_check_of_files_of_flows_says_what_is_so(
+    tmp_path: Path, name: str, numbers: tuple[int, ...], expected: str
+) -> None:
+    assert marks(tmp_path, name, chosen(name, numbers)) == expected
+
+
+def test_lab_10_is_passed_with_what_its_scripts_set(tmp_path: Path) -> None:
+    scripts = [
+        Step(1, "", ("h4",), ("sysctl -w net.ipv4.tcp_rmem='10240 87380 52428800'",)),
+        Step(2, "", ("h3",), ("sysctl -w net.ipv4.tcp_congestion_control=bbr",)),
+    ]
+    typed = [*commands(catalog.find("10"), ALL)]
+    assert marks(tmp_path, "10", [*typed, *scripts]) == "PPPPPP"
 
 
 @pytest.mark.long
