@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from selftests import expected, perform, suites
-from selftests.__main__ import line_of, report
+from selftests.__main__ import exit_status, line_of, report
 from selftests.expected import Expectations
 from selftests.outcome import Check, checks_of
 from selftests.perform import Outcome
@@ -101,6 +101,18 @@ def test_an_entry_whose_tests_pass_is_named(expectations: Expectations) -> None:
     assert expectations.stale() == []  # no test that it is about was performed
     expectations.unexpected("net/a.sh", "inprocess", [Check("ipv6 ping", "passed")])
     assert [failure.reason for failure in expectations.stale()] == ["no IPv6"]
+
+
+def test_a_listed_check_that_passes_is_an_error_with_the_own_kernel_only(
+    expectations: Expectations,
+) -> None:
+    good = [_outcome("net/a.sh", "ptrace", "1\n")]
+    assert exit_status(good, expectations, "") == 0
+    expectations.unexpected("net/a.sh", "inprocess", [Check("ipv6 ping", "passed")])
+    assert exit_status(good, expectations, "") == 1
+    assert exit_status(good, expectations, "mine") == 0
+    bad = [_outcome("net/b.sh", "ptrace", "1\n", unexpected=True)]
+    assert exit_status(bad, expectations, "mine") == 1
 
 
 def test_each_entry_of_the_list_has_a_reason_and_a_case() -> None:
