@@ -52,7 +52,8 @@ def _options() -> argparse.Namespace:
         prog="./dev selftests",
         description=__doc__,
         epilog="Exit status: 1 if a check fails that is not in tools/selftests/expected.toml, or if"
-        " one that is there passes with wanlab's own kernel. The output of each test is below build/selftests.",
+        " one that is there passes with wanlab's own kernel. The output of each test is below"
+        " build/selftests.",
     )
     add = parser.add_argument
     add("tests", nargs="*", metavar="TEST", help="suites or tests, such as net or net/gro.sh")
