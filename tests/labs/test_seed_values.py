@@ -8,6 +8,7 @@ import pytest
 
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, lesson, seed_values, student_files, unit_file, unit_run
+from wanlab.labs.agreement import manual_range
 from wanlab.labs.instructor import solution_of
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_file import UnitError
@@ -50,6 +51,18 @@ def test_seed_0_has_the_values_that_the_manual_prints(
 ) -> None:
     values = unit_file.for_seed(catalog.find(name), 0).values
     assert {key: values[key] for key in printed} == printed
+
+
+@pytest.mark.parametrize(("seed", "counts"), [(0, True), (1, False), (2, False)])
+def test_the_goal_of_problem_2_counts_as_the_manuals_number_with_its_path_only(
+    seed: int, counts: bool
+) -> None:
+    unit = unit_file.for_seed(catalog.find("prob2"), seed)
+    file = solution_of(unit, seed)
+    assert file is not None
+    steps = unit_file.read_work(file, unit.values).steps
+    goals = [expected for step in steps for expected in step.expect if "900" in expected.manual]
+    assert [bool(manual_range(goal.manual, goal.means)) for goal in goals] == [counts]
 
 
 def test_a_value_of_the_manual_must_be_one_that_is_drawn(tmp_path: Path) -> None:
