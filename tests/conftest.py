@@ -29,6 +29,10 @@ settings.load_profile("same")
 # installed, of which shells warn.
 for variable in ("COLUMNS", "LINES"):
     os.environ.pop(variable, None)
+# The tests' own servers are on this computer, where a proxy has no part.
+for scheme in ("http", "https", "all"):
+    os.environ.pop(f"{scheme}_proxy", None)
+    os.environ.pop(f"{scheme}_proxy".upper(), None)
 usual_locale = locale.setlocale(locale.LC_ALL)
 try:
     locale.setlocale(locale.LC_ALL, "")
