@@ -74,6 +74,7 @@ PUBLIC_MODULES = {
     "documentation",
     "kept_output",
     "topology",
+    "topology.cpu",
     "topology.layout",
     "topology.file_names",
     "topology.files",
@@ -109,6 +110,7 @@ PUBLIC_MODULES = {
     "bottleneck",
     "machine.checkup",
     "machine.compiled_modules",
+    "machine.defaults",
     "machine.embedded",
     "machine.stale",
 }
@@ -162,7 +164,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Imports nothing before a notebook displays an object.
     "formatters": {"record", "topology", "network"},
     # A result depends on the kernel that would be booted and the programs that it would find.
-    "jobs": {"machine", "network", "record"} | DATA,
+    "jobs": {"machine", "network", "record", "topology"} | DATA,
     "run": {"jobs", "measure", "machine"} | LIVE,
     "sweep": {"jobs", "run", "plot"} | LIVE,
     "experiments": {"jobs", "run", "sweep", "measure"},

@@ -45,6 +45,12 @@ def test_options_of_the_machine_are_called_the_same_in_every_command() -> None:
     assert {"exec", "capture", "lab", "run", "sweep", "web"} <= found
 
 
+@pytest.mark.parametrize("command", ["lab run 6", "lab start 6", "lab check 6", "web"])
+def test_an_unknown_processor_is_named_with_the_likely_one(command: str) -> None:
+    _, problem = _wanlab(*command.split(), "--cpu", "server-2091")
+    assert problem == 'wanlab: there is no processor "server-2091" (did you mean server-2019?)\n'
+
+
 def test_help_of_python_has_every_option_of_the_machine() -> None:
     shown, _ = _wanlab("python", "--help")
     for name, option in MACHINE_OPTIONS.items():

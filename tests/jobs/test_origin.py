@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from wanlab.errors import WanlabError
 from wanlab.experiments import Run
 from wanlab.jobs import origin as origins
 from wanlab.jobs.origin import (
@@ -26,6 +28,7 @@ from wanlab.jobs.programs import PROGRAMS
 from wanlab.record.provenance import as_text
 from wanlab.run.definition import Definition
 from wanlab.run.key import origin_of
+from wanlab.topology.cpu import COSTS, cpu_words, read_cpu
 
 
 @pytest.fixture
@@ -105,6 +108,7 @@ def measured(run: Run, *, delay: str = "10ms") -> None:
 def definition(monkeypatch: pytest.MonkeyPatch) -> Definition:
     """Return an experiment, on a computer whose kernel and programs need not be there."""
     monkeypatch.delenv("WANLAB_KERNEL", raising=False)
+    monkeypatch.delenv("WANLAB_CPU", raising=False)
     monkeypatch.setattr(origins, "kernel_hash", lambda kernel: f"the kernel {kernel!r}")
     monkeypatch.setattr(
         origins, "program_hashes", lambda names: {name: f"the hash of {name}" for name in names}
@@ -123,6 +127,7 @@ def test_the_origin_of_a_run_names_everything_that_its_result_depends_on(
         "clock": "",
         "wanlab": code_hash(),
         "kernel": "the kernel ''",
+        "cpu": {},
         "programs": {name: f"the hash of {name}" for name in (*PROGRAMS, "netperf")},
         "python": platform.python_version(),
     }
@@ -142,6 +147,7 @@ def test_a_run_with_another_kernel_has_that_kernel_in_its_origin(definition: Def
         ("parameters", {"delay": "20ms"}),
         ("wanlab", "another code"),
         ("kernel", "another kernel"),
+        ("cpu", {"model": "server-2019"}),
         ("programs", {"iperf3": "another iperf3"}),
         ("python", "3.0.0"),
     ],
@@ -233,3 +239,35 @@ def test_the_kernel_is_known_by_the_manifest_of_its_image(
     name = str(tmp_path)  # cached by its name, which no other test has
     assert kernel_hash(name) == f"manifest of {name}"
     assert asked == [name]
+
+
+def test_the_whole_processor_is_in_the_origin_whoever_chooses_it(
+    definition: Definition, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server = cpu_words(read_cpu("server-2019"))
+    assert origin_of(definition, {"cpu": "server-2019"})["cpu"] == server
+    monkeypatch.setenv("WANLAB_CPU", "server-2019")
+    assert origin_of(definition, {})["cpu"] == server
+    assert origin_of(definition, {"cpu": "free"})["cpu"] == {}
+    assert origin_of(definition, {"cpu": "free"}, server)["cpu"] == server
+    model = tmp_path / "mine.yaml"
+    costs = "".join(f"  {name}: {{value: 5, source: a guess}}\n" for name in COSTS)
+    model.write_text(f"cores: 2\ncosts:\n{costs}")
+    before = origin_of(definition, {"cpu": str(model)})
+    model.write_text(model.read_text().replace("value: 5", "value: 6", 1))
+    assert key_of(origin_of(definition, {"cpu": str(model)}), 1) != key_of(before, 1)
+
+
+def test_a_parameter_of_the_experiment_that_is_called_cpu_is_no_processor(
+    definition: Definition,
+) -> None:
+    own = replace(definition, parameters={"cpu": 0.5})
+    assert origin_of(own, {"cpu": 0.5})["cpu"] == {}
+    assert own.resolve({"cpu": "0.25"}) == {"cpu": 0.25}
+
+
+def test_an_unknown_processor_is_refused_with_the_likely_name(definition: Definition) -> None:
+    assert definition.resolve({"cpu": "free"}) == {"delay": "10ms", "cpu": "free"}
+    with pytest.raises(WanlabError, match="server-2020") as caught:
+        definition.resolve({"cpu": "server-2020"})
+    assert "server-2019" in caught.value.hint

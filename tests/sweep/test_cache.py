@@ -20,6 +20,7 @@ ORIGIN: Origin = {
     "clock": "",
     "wanlab": "",
     "kernel": "",
+    "cpu": {},
     "programs": {},
     "python": "",
 }

@@ -11,7 +11,7 @@ import typer
 from wanlab.errors import WanlabError
 
 from .display import has_display
-from .options import Kernel, SessionFile, Traps, folder_option
+from .options import ChosenCpu, Kernel, SessionFile, Traps, folder_option
 
 CLASS = "A class"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
@@ -96,6 +96,7 @@ def web(
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
     kernel: Kernel = None,
+    cpu: ChosenCpu = None,
     traps: Traps = None,
 ) -> None:
     """Open the laboratory in the browser.

@@ -8,6 +8,7 @@ import typer
 
 from . import completions
 from .options import (
+    Cpu,
     OptionalSeed,
     WireOption,
     file_option,
@@ -96,6 +97,7 @@ def capture(
         machine_option("pace", has_default=True),
     ] = "fast",
     wire: WireOption = "mtu",
+    cpu: Cpu = None,
     seed: OptionalSeed = None,
     traps: Annotated[str | None, machine_option("traps")] = None,
 ) -> None:
@@ -127,6 +129,6 @@ def capture(
             expression=" ".join(expression or []),
             time=time,
             pace=pace,
-            network_options={"wire": wire, "seed": seed, "traps": traps},
+            network_options={"wire": wire, "cpu": cpu, "seed": seed, "traps": traps},
         )
     )

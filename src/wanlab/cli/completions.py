@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Completion = Callable[[typer.Context, str], list[str | tuple[str, str]]]
 """Returns the words that may complete a command line, some with an explanation."""
-_MACHINE_VALUES = {f"--{name}": option.choices for name, option in MACHINE_OPTIONS.items()}
+_MACHINE_OPTIONS = tuple(f"--{name}" for name in MACHINE_OPTIONS)
 TOPOLOGY_FILES = (".mn", ".yaml", ".yml", ".json")
 
 
@@ -172,6 +172,15 @@ OF_OPTIONS = {"kernel": kernel_names, "cpu": cpu_names}
 """Completions of options of a machine that have no fixed set of values."""
 
 
+def _values_of(option: str, context: typer.Context) -> Iterator[str | tuple[str, str]]:
+    """Yield the values of an option of a machine, such as --wire."""
+    name = option.removeprefix("--")
+    if name in OF_OPTIONS:
+        yield from OF_OPTIONS[name](context, "")
+    else:
+        yield from MACHINE_OPTIONS[name].choices
+
+
 @_quietly
 def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yield the parameters of a YAML experiment. A Python experiment would have to be executed."""
@@ -182,12 +191,12 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
         for name in load_experiment(file).parameters:
             yield f"{name}="
     name, equals, _ = incomplete.partition("=")
-    if name == "kernel" and equals:
-        yield from (f"kernel={built}" for built in kernel_names(context, ""))
+    if name in OF_OPTIONS and equals:
+        yield from (f"{name}={value}" for value in OF_OPTIONS[name](context, ""))
 
 
 @_quietly
-def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
+def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str | tuple[str, str]]:
     """Yield the options of `mn`, or the values of the option before."""
     from wanlab.mininet import options
 
@@ -196,20 +205,20 @@ def mn_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
         yield from _topology_words(incomplete)
     elif before in options.VALUES:
         yield from options.VALUES[before]
-    elif before in _MACHINE_VALUES:
-        yield from _MACHINE_VALUES[before]
+    elif before in _MACHINE_OPTIONS:
+        yield from _values_of(before, context)
     else:
         yield from options.names()
 
 
 @_quietly
-def python_arguments(context: typer.Context, incomplete: str) -> Iterator[str]:
+def python_arguments(context: typer.Context, incomplete: str) -> Iterator[str | tuple[str, str]]:
     """Yield the options of the machine, or the values of the option before; the script is a file."""
     before = str((context.params.get("arguments") or [""])[-1])
-    if before in _MACHINE_VALUES:
-        yield from _MACHINE_VALUES[before]
+    if before in _MACHINE_OPTIONS:
+        yield from _values_of(before, context)
     elif incomplete.startswith("-"):
-        yield from _MACHINE_VALUES
+        yield from _MACHINE_OPTIONS
 
 
 def _typed_topology(context: typer.Context) -> Topology:

@@ -10,6 +10,7 @@ from typer.models import OptionInfo
 
 from . import completions
 from .options import (
+    Cpu,
     Jobs,
     Json,
     Kernel,
@@ -45,10 +46,16 @@ Values = Annotated[
 ]
 
 
+def cpu_setting(cpu: str | None) -> list[str]:
+    """Return the value of --set for that of --cpu."""
+    return [] if cpu is None else [f"cpu={cpu}"]
+
+
 def run_experiment(
     file: ExperimentFile,
     values: Value = None,
     kernel: Kernel = None,
+    cpu: Cpu = None,
     traps: Traps = None,
     seed: Seed = 1,
     output: Annotated[
@@ -74,7 +81,7 @@ def run_experiment(
 
     \b
     wanlab run buffers.py --set buffer=2bdp --seed 3
-    wanlab run buffers.py --kernel 7.3
+    wanlab run buffers.py --kernel 7.3 --cpu server-2019
     wanlab plot $(wanlab run buffers.py --json | jq -r .record)
 
     A run with the same source, parameters, seed, kernel and programs as an earlier one is not repeated:
@@ -91,7 +98,7 @@ def run_experiment(
     raise typer.Exit(
         sweeps.run(
             file,
-            values=values or [],
+            values=[*(values or []), *cpu_setting(cpu)],
             seed=seed,
             output=output,
             no_cache=no_cache,
@@ -106,6 +113,7 @@ def sweep_experiment(
     file: OptionalExperimentFile = None,
     values: Values = None,
     kernel: Kernel = None,
+    cpu: Cpu = None,
     traps: Traps = None,
     repeats: Annotated[
         int | None, number_option("Run each combination of values with this many seeds.", min=1)
@@ -165,6 +173,7 @@ def sweep_experiment(
     wanlab sweep buffers.py
     wanlab sweep buffers.py --set rtt=10ms,50ms --set algorithm=bbr --repeats 5
     wanlab sweep buffers.py --set kernel=6.12,7.3
+    wanlab sweep buffers.py --cpu free,server-2019
     wanlab sweep buffers.py --plot "box goodput over buffer" --plot "cdf goodput by algorithm"
     wanlab sweep buffers.py --scheduler tcp://10.1.2.3:8786
 
@@ -182,7 +191,7 @@ def sweep_experiment(
     raise typer.Exit(
         sweeps.sweep(
             file,
-            values=values or [],
+            values=[*(values or []), *cpu_setting(cpu)],
             repeats=repeats,
             full=full,
             jobs=jobs,

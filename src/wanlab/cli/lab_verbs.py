@@ -9,6 +9,7 @@ import typer
 
 from . import completions
 from .options import (
+    ChosenCpu,
     Clock,
     Json,
     Kernel,
@@ -112,6 +113,7 @@ def lab_start(
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
+    cpu: ChosenCpu = None,
     traps: Traps = None,
     folder: Annotated[
         Path | None,
@@ -186,6 +188,7 @@ def lab_run(
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
+    cpu: ChosenCpu = None,
     traps: Traps = None,
     results: Annotated[
         Path, folder_option("Create the results folder of this run in FOLDER.")
@@ -312,6 +315,7 @@ def lab_check(
     seed: UnitSeed = None,
     clock: Clock = "virtual",
     kernel: Kernel = None,
+    cpu: ChosenCpu = None,
     folder: Annotated[
         Path | None, folder_option("Use FOLDER as /home/admin while the script runs, and keep it.")
     ] = None,

@@ -65,11 +65,12 @@ def run(
     """Run a unit and print its report; return 0 if no step failed and no number is astray."""
     unit = catalog.find(name)
     seed = unit.seed if seed is None else seed
-    from wanlab.labs import unit_run  # it loads matplotlib, which takes a second
+    from wanlab.labs import series, unit_run  # it loads matplotlib, which takes a second
 
     progress = Progress()
     try:
-        progress.say(f"{unit.heading} (seed {seed}, {clock} clock, {unit.wire} wire)")
+        conditions = f"seed {seed}, {clock} clock, {unit.wire} wire{series.with_processor()}"
+        progress.say(f"{unit.heading} ({conditions})")
         unit_report = unit_run.run_unit(
             unit,
             seed=seed,
@@ -184,12 +185,15 @@ def run_seeds(
 
 def _conditions(seed: int | None, clock: str, wall_s: float) -> str:
     """Return the conditions of a run, for the course's page."""
+    from wanlab.labs import series
+
     seeds = "each unit's own seed (1 unless its section says otherwise)"
     image = find_image()
     return (
-        f"{seeds if seed is None else f'seed {seed}'}, {clock} clock, wanlab {__version__}, Linux "
-        f"{image.release} (manifest {image.manifest_hash[:12]}). All runs together took "
-        f"{wall_s / 60:.0f} minutes of wall time, which depends on the computer and its other load."
+        f"{seeds if seed is None else f'seed {seed}'}, {clock} clock{series.with_processor()}, "
+        f"wanlab {__version__}, Linux {image.release} (manifest {image.manifest_hash[:12]}). "
+        f"All runs together took {wall_s / 60:.0f} minutes of wall time, which depends on the "
+        "computer and its other load."
     )
 
 

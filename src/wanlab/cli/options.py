@@ -147,6 +147,18 @@ def _choose_traps(mode: str) -> None:
     os.environ[TRAPS_VARIABLE] = mode
 
 
+def _choose_cpu(name: str) -> None:
+    """Give the nodes of every network of this process and its children this processor."""
+    import os
+
+    from wanlab.machine.defaults import CPU_VARIABLE
+    from wanlab.topology.cpu import is_model_file, read_cpu
+
+    read_cpu(name)  # says what is wrong with it
+    os.environ[CPU_VARIABLE] = str(Path(name).absolute()) if is_model_file(name) else name
+
+
+ChosenCpu = Annotated[str | None, machine_option("cpu", apply=_choose_cpu)]
 Kernel = Annotated[str | None, machine_option("kernel", apply=_boot)]
 Traps = Annotated[str | None, machine_option("traps", apply=_choose_traps)]
 Jobs = Annotated[

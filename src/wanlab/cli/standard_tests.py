@@ -16,6 +16,8 @@ from . import sweeps, topologies
 
 Value = str | int | float | bool
 FORMATS = (".png", ".pdf", ".svg")
+OF_ANY_TOPOLOGY = ("congestion", "cpu")
+"""The values that do not describe the bottleneck."""
 
 
 def show_list() -> int:
@@ -50,7 +52,7 @@ def run(
     test = catalog.find(name)
     axes = _axes(values)
     if topo is not None and (
-        excluded := [f"--{option}" for option in axes if option != "congestion"]
+        excluded := [f"--{option}" for option in axes if option not in OF_ANY_TOPOLOGY]
     ):
         raise WanlabError(
             f"{' and '.join(excluded)} cannot be combined with --topo",

@@ -9,6 +9,7 @@ import typer
 
 from . import completions
 from .options import (
+    Cpu,
     Jobs,
     Json,
     NoCache,
@@ -81,6 +82,7 @@ def run_test(
     ] = 4,
     seeds: Annotated[int, number_option("Repeat the test with this many seeds.", min=1)] = 1,
     wire: WireOption = "mtu",
+    cpu: Cpu = None,
     traps: Traps = None,
     jobs: Jobs = None,
     output: Annotated[
@@ -131,6 +133,7 @@ def run_test(
                 "delay": delay,
                 "buffer": buffer,
                 "congestion": congestion,
+                "cpu": cpu,
             },
             seconds=time,
             flows=flows,

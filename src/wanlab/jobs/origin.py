@@ -5,6 +5,7 @@
     clock        virtual or real, unless the inputs choose it
     wanlab       the files of the package that take part
     kernel       the manifest of the image that would boot
+    cpu          the processor of hosts and routers, unless the inputs choose it
     programs     the usual programs, with the shared libraries that they load
     python       its version
 
@@ -20,9 +21,10 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from wanlab.machine.defaults import default_kernel
+from wanlab.machine.defaults import default_cpu, default_kernel
 from wanlab.machine.embedded.image import find_image
 from wanlab.record.provenance import as_text
+from wanlab.topology.cpu import Processor, cpu_words, read_cpu
 
 from .programs import PROGRAMS, program_hashes
 
@@ -47,6 +49,8 @@ class Origin(TypedDict):
     clock: str
     wanlab: str
     kernel: str
+    cpu: Mapping[str, object]
+    """All of its costs; empty if computing takes no time."""
     programs: Mapping[str, str]
     python: str
 
@@ -57,13 +61,15 @@ def current_origin(
     parameters: Mapping[str, Value] | None = None,
     clock: str = "",
     kernel: str = "",
+    cpu: Processor | str | Mapping[str, object] | None = None,
     programs: Iterable[str] = (),
     uninvolved_folders: frozenset[str] = UNINVOLVED_FOLDERS,
 ) -> Origin:
     """Return the origin of what this computer would now make of these inputs.
 
-    `kernel` is the name or folder of the kernel that boots (default: the one that would boot), and
-    `programs` are those that are started besides the usual ones.
+    `kernel` is the name or folder of the kernel that boots (default: the one that would boot), `cpu`
+    is a processor as `read_cpu` reads it (default: the user's), and `programs` are those that are
+    started besides the usual ones.
     """
     return {
         "format": FORMAT,
@@ -72,6 +78,7 @@ def current_origin(
         "clock": clock,
         "wanlab": code_hash(PACKAGE, uninvolved_folders),
         "kernel": kernel_hash(kernel or default_kernel()),
+        "cpu": cpu_words(read_cpu(default_cpu() if cpu is None else cpu)),
         "programs": program_hashes((*PROGRAMS, *programs)),
         "python": platform.python_version(),
     }

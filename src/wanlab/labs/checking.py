@@ -27,10 +27,13 @@ def check(
     clock: str,
     say: Say,
     keep: Path | None = None,
+    cpu: str | None = None,
 ) -> GradeReport:
     """Grade a script or a session in a network of its own, or without them the network here.
 
-    `keep` is the folder that becomes /home/admin. Raises WanlabError if there is nothing to grade.
+    `keep` is the folder that becomes /home/admin, and `cpu` the processor of the network's nodes
+    (default: the one that the user has chosen; the network here keeps its own). Raises WanlabError if
+    there is nothing to grade.
     """
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
@@ -48,6 +51,7 @@ def check(
         clock=clock if session is None else "virtual",
         say=say,
         keep=keep,
+        cpu=cpu,
     )
 
 
@@ -62,4 +66,8 @@ def _check_here(unit: Unit, seed: int, say: Say) -> GradeReport:
     unit = unit_file.for_seed(unit, seed)
     with Network.attach() as network:
         marks = grade.grade(unit, network, say)
-    return grade.report(unit, marks, seed)
+        notes = grade.notes_on_processor(network)
+    report = grade.report(unit, marks, seed)
+    if notes:
+        report["notes"] = notes
+    return report

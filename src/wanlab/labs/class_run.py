@@ -42,6 +42,7 @@ from wanlab.machine.embedded import protecting_mode
 from wanlab.session import SessionIdentity
 from wanlab.shared_folder import file_error, output_folder
 from wanlab.temporary import TemporaryFolder
+from wanlab.topology.cpu import FREE
 
 from . import (
     catalog,
@@ -206,7 +207,7 @@ class ClassRun(BatchTasks[Grading]):
     def _key(self, task: Grading) -> str:
         assert task.submission is not None
         work = {"submission": task.submission.digest, "suffix": task.submission.suffix}
-        return key_of(run_inputs.origin_of(task.unit, CLOCK, work), task.student.seed)
+        return key_of(run_inputs.origin_of(task.unit, CLOCK, work, cpu=FREE), task.student.seed)
 
     def _name(self, task: Grading) -> str:
         """Return the name of a report in the folder of results, without its ending."""
@@ -312,6 +313,7 @@ def load_grading(data: bytes, folder: Path) -> Perform:
             seed=job.subject["seed"],
             clock=CLOCK,
             say=say,
+            cpu=FREE,  # whatever the teacher has chosen, so that all grades of a class are alike
         )
         (job.folder / GRADE).write_text(json.dumps(report), encoding="utf-8")
 

@@ -194,6 +194,13 @@ def report(unit: Unit, marks: Sequence[Mark], seed: int) -> GradeReport:
     }
 
 
+def notes_on_processor(network: Network) -> list[str]:
+    """Return a note if the graded network is not like those of a class."""
+    if network.cpu is None:
+        return []
+    return [f"graded with the processor {network.cpu.model}; a class is graded without one"]
+
+
 def whole(number: float) -> float:
     """Return a whole number as an int, so that it is written as 9 and not as 9.0."""
     return int(number) if number == int(number) else number

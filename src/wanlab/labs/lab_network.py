@@ -41,9 +41,13 @@ def network_of(
     clock: str,
     memory_bytes: int | None = None,
     traps: str = "",
+    cpu: str | None = None,
     visible_folders: Sequence[Path] = (),
 ) -> Network:
-    """Return the network of a unit, not yet started. `folder` is /home/admin in the machine."""
+    """Return the network of a unit, not yet started. `folder` is /home/admin in the machine.
+
+    `cpu` is the processor of its nodes (default: the one that the user has chosen).
+    """
     return Network(
         topology,
         clock=clock,  # type: ignore[arg-type]
@@ -54,6 +58,7 @@ def network_of(
         line_rate=0 if unit.line_rate == "0" else unit.line_rate,
         memory=memory_bytes,
         traps=traps,
+        cpu=cpu,
         visible_folders=visible_folders,
     )
 
@@ -72,6 +77,7 @@ class LabNetwork:
         session: Path | bool | None = None,
         memory_bytes: int | None = None,
         start_jitter_ns: int = 0,
+        cpu: str | None = None,
     ) -> None:
         self._unit = unit
         self._session = session
@@ -83,6 +89,7 @@ class LabNetwork:
         self._folder = folder
         self._seed = seed
         self._clock = clock
+        self._cpu = cpu
         self._environment = student_files.environment(seed, start_jitter_ns)
         self._network: Network | None = None
         self._prompt: RemotePrompt | None = None
@@ -122,6 +129,7 @@ class LabNetwork:
             clock=self._clock,
             memory_bytes=self._memory_bytes,
             traps=self._traps,
+            cpu=self._cpu,
         )
         if self._session:
             network.session.record(self._session)

@@ -9,6 +9,7 @@ from wanlab.measure.lost_packets import sentence
 
 from .outcome import counts_text, drop_of, ratio_text
 from .report import DecisionReport, FigureReport, GradeReport, StepReport, UnitReport
+from .table import processor_lines
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -38,6 +39,7 @@ def page(report: UnitReport, pictures: Mapping[str, str]) -> str:
         f"{report['performed']} of {report['steps_count']} steps performed, in "
         f"{report['virtual_s']:.1f} s of virtual time and {report['real_s']:.1f} s of real time.</p>",
         f"<p>{escape(counts_text(report['counts']))}.</p>",
+        *(f"<p>{escape(line)}.</p>" for line in processor_lines(report)),
     ]
     for title, url in pictures.items():
         parts.append(f"<h2>{escape(title)}</h2>")

@@ -166,6 +166,8 @@ class UnitReport(TypedDict):
     clock: str
     start_jitter_s: float
     """The limit of the random delay of commands that start together; usually 0."""
+    cpu: NotRequired[str]
+    """The processor of hosts and routers; absent if computing took no time."""
     wire: str
     line_rate: str
     steps_count: int

@@ -38,10 +38,12 @@ def origin_of(
     submission: Mapping[str, str] | None = None,
     *,
     start_jitter_ns: int = 0,
+    cpu: str | None = None,
 ) -> Origin:
     """Return what the numbers of a unit depend on, except for the seed.
 
-    `submission` has the hashes of the work that is graded.
+    `submission` has the hashes of the work that is graded. `cpu` is the processor of hosts and
+    routers (default: the one that the user has chosen).
     """
     only_read = {"lesson.md", *(figure.name for figure in figures_of(unit))}
     inputs = {
@@ -52,6 +54,7 @@ def origin_of(
         inputs,
         parameters={"start_jitter_ns": start_jitter_ns} if start_jitter_ns else {},
         clock=clock,
+        cpu=cpu,
         programs=programs_of(unit),
         uninvolved_folders=UNINVOLVED,
     )

@@ -74,6 +74,7 @@ class StepRunner:
         measures: bool = True,
         memory_bytes: int | None = None,
         start_jitter_ns: int = 0,
+        cpu: str | None = None,
     ) -> None:
         """Prepare to perform steps; the network boots when a step first needs it.
 
@@ -81,6 +82,7 @@ class StepRunner:
         `Network.confine_programs`. `session` is the file in which the session is recorded (True: it is
         recorded without a file). Without `measures`, nothing is sampled and no figures are compared.
         Commands that are to start together start up to `start_jitter_ns` later; see `StartJitter`.
+        `cpu` is the processor of hosts and routers (default: the one that the user has chosen).
         """
         self.unit = unit
         self.folder = folder
@@ -101,6 +103,7 @@ class StepRunner:
             session=session,
             memory_bytes=memory_bytes,
             start_jitter_ns=start_jitter_ns,
+            cpu=cpu,
         )
         self._start_jitter = StartJitter(start_jitter_ns, seed)
         self._records = StepRecords()

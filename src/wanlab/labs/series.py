@@ -20,9 +20,11 @@ from wanlab.jobs.pool import Workers
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.store import OTHER_RESULTS, writing_to
 from wanlab.jobs.worker import JobProgram, Perform
+from wanlab.machine.defaults import default_cpu
 from wanlab.machine.embedded import find_image
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
+from wanlab.topology.cpu import cpu_name, read_cpu
 
 from . import catalog, distribution, durations, run_inputs, summary, unit_file
 from .report import UnitReport, is_good
@@ -226,6 +228,12 @@ def distribution_of(
     return numbers, results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
 
 
+def with_processor() -> str:
+    """Return ", processor NAME" if the user has chosen one."""
+    cpu = read_cpu(default_cpu())
+    return "" if cpu is None else f", processor {cpu.model}"
+
+
 def write_summary(
     rows: Sequence[summary.SummaryRow],
     folder: Path,
@@ -240,10 +248,14 @@ def write_summary(
     RequirementError if the folder cannot be written.
     """
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
+    if with_processor():
+        about["cpu"] = cpu_name(read_cpu(default_cpu()))
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
     chosen = "" if seed is None else f"seed {seed}, "
-    heading = f"The course, {chosen}{clock} clock: {len(rows)} units in {wall_s:.0f} s"
+    heading = (
+        f"The course, {chosen}{clock} clock{with_processor()}: {len(rows)} units in {wall_s:.0f} s"
+    )
     text = json.dumps(document, indent=2, sort_keys=True) + "\n"
     with writing_to(folder, OTHER_RESULTS):
         results = output_folder(folder)

@@ -14,6 +14,7 @@ from wanlab import Network, Process
 from wanlab.errors import WanlabError
 from wanlab.session import FolderLine, RecordedSession, SessionError, parse, read, restore
 from wanlab.shared_folder import SharedFolder
+from wanlab.topology.cpu import FREE, cpu_name
 from wanlab.units import format_time
 
 from . import hand_in_archive, student_files
@@ -79,6 +80,11 @@ class SessionWork:
             self.notes.append(f"the session file was cut short at {end}; the rest is missing")
         if session.header.seed != seed:
             self.notes.append(f"recorded with seed {session.header.seed}, graded with {seed}")
+        recorded = (session.header.cpu or {}).get("model", FREE)
+        if recorded != cpu_name(network.cpu):
+            self.notes.append(
+                f"recorded with the processor {recorded}, graded with {cpu_name(network.cpu)}"
+            )
         self.notes += session.unrepeatable()
         environment = student_files.environment(seed)
         with StallGuard(network) as guard:

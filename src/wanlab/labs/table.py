@@ -36,7 +36,7 @@ ALIGNMENTS = "<>>><"
 
 def text(report: UnitReport) -> str:
     """Return the whole report: the table, the checks, and sums."""
-    lines = [report["heading"], "", *_table(report)]
+    lines = [report["heading"], *processor_lines(report), "", *_table(report)]
     if report["check"]:
         lines += ["", *check_lines(report["check"])]
     lines += [f"warning: {warning}" for warning in report["warnings"]]
@@ -47,6 +47,15 @@ def text(report: UnitReport) -> str:
         *textwrap.wrap(counts_text(report["counts"]), WIDTH),
     ]
     return "\n".join(lines) + "\n"
+
+
+def processor_lines(report: UnitReport) -> list[str]:
+    """Return what a run's processor means for the comparison with the manual."""
+    if "cpu" not in report:
+        return []
+    return [
+        f"processor {report['cpu']}; the unit's bands and causes are for computing that takes no time"
+    ]
 
 
 def check_lines(report: GradeReport) -> Iterator[str]:

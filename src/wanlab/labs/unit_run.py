@@ -106,6 +106,7 @@ def run_unit(
                 _write_interrupted(unit, runner, folder)
                 raise
             virtual_s = runner.network.now_ns / 1e9
+            cpu = runner.network.cpu
             warnings = list(runner.network.warnings)
         report = _report(
             unit,
@@ -123,6 +124,8 @@ def run_unit(
             }
             for step_record in runner.records
         }
+        if cpu is not None:
+            report["cpu"] = cpu.model
         report["virtual_s"] = round(virtual_s, 6)
         report["real_s"] = round(time.monotonic() - began, 3)
         report["warnings"] = warnings
@@ -215,12 +218,14 @@ def grade_work(
     keep: Path | None = None,
     quick: bool = False,
     session: RecordedSession | None = None,
+    cpu: str | None = None,
 ) -> GradeReport:
     """Grade a script in a separate network: commands of the client's terminal, or steps (.yaml).
 
     Without a script, grade the state that the unit begins with. `session` is performed after the
     script. `keep` is the folder that becomes /home/admin. With `quick`, the iperf3 tests of the work
-    itself, which are not graded, last QUICK_S seconds.
+    itself, which are not graded, last QUICK_S seconds. `cpu` is the processor of hosts and routers
+    (default: the one that the user has chosen).
     """
     unit = for_seed(unit, seed)
     work = None if session is None else SessionWork(session)
@@ -233,7 +238,9 @@ def grade_work(
         steps = _submission(unit, script, folder) if script else ()
         if quick:
             steps = [replace(step, lines=tuple(map(shortened, step.lines))) for step in steps]
-        with StepRunner(unit, folder, seed=seed, clock=clock, say=say, confines=True) as runner:
+        with StepRunner(
+            unit, folder, seed=seed, clock=clock, say=say, confines=True, cpu=cpu
+        ) as runner:
             before: list[Outcome] = []
             if unit.kind == "lab":
                 runner.run_topology()
@@ -247,6 +254,7 @@ def grade_work(
             runner.run_topology()
             marks = grade.grade(unit, runner.network, say)
             kernel = runner.network.machine.describe()["kernel_manifest"]
+            notes = grade.notes_on_processor(runner.network)
     report = grade.report(unit, marks, seed)
     _report_outcomes(report, before, outcomes, script)
     report["programs"] = [
@@ -259,7 +267,9 @@ def grade_work(
         "kernel": kernel,
     }
     if work is not None:
-        report["notes"] = work.notes
+        notes += work.notes
+    if notes or work is not None:
+        report["notes"] = notes
     return report
 
 

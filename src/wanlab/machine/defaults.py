@@ -1,4 +1,4 @@
-"""The kernel and the mode of traps that a user has chosen for all networks that name none.
+"""The kernel, the mode of traps and the processor that a user has chosen for networks that name none.
 
 They are environment variables, so that they also hold for the programs that a command starts.
 """
@@ -13,6 +13,8 @@ KERNEL_VARIABLE = "WANLAB_KERNEL"
 """The name of the kernel, or the folder of its image."""
 TRAPS_VARIABLE = "WANLAB_TRAPS"
 """The mode; see `embedded/traps.py`."""
+CPU_VARIABLE = "WANLAB_CPU"
+"""The name of a processor's model, or the path of its file; see `topology/cpu.py`."""
 
 
 def default_kernel() -> str:
@@ -23,6 +25,11 @@ def default_kernel() -> str:
 def default_traps() -> str:
     """Return the user's mode of traps; "" if none was chosen."""
     return os.environ.get(TRAPS_VARIABLE, "")
+
+
+def default_cpu() -> str | None:
+    """Return the user's processor; None if none was chosen."""
+    return os.environ.get(CPU_VARIABLE) or None
 
 
 @contextmanager

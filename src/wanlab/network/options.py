@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind, MachineTraits
-from wanlab.machine.defaults import default_kernel
+from wanlab.machine.defaults import default_cpu, default_kernel
 from wanlab.machine.here import HereMachine, is_inside, read_about
 from wanlab.machine.kinds import traits_of
 from wanlab.plan import Wire
@@ -30,11 +30,8 @@ class _Defaults:
     seed: int | None = 1
     wire: Wire = "mtu"
     nic: Mapping[str, str] | None = None
-    cpu: Mapping[str, object] | None = None
+    cpu: Mapping[str, object] | str | None = None
     line_rate_bps: int = DEFAULT_LINE_RATE_BPS
-
-
-EMBEDDED_DEFAULTS = _Defaults()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +91,7 @@ class NetworkOptions:
         if traits.is_shared:
             defaults = _defaults_inside(clock, seed, kernel or kernel_of_topology, traps)
         else:
-            defaults = EMBEDDED_DEFAULTS
+            defaults = _Defaults(cpu=default_cpu())
         absolute_folder = _absolute(Path(folder))
         processor = read_cpu(defaults.cpu if cpu is None else cpu)
         chosen_clock = defaults.clock if clock is None else clock

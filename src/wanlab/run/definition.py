@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Self
 
 from wanlab.errors import WanlabError
+from wanlab.topology.cpu import read_cpu
 
 from .design import Design, Parameters, Value
-from .run import KERNEL, Run, check_parameters
+from .run import COMMON_PARAMETERS, CPU, Run, check_parameters
 from .source import SourceCode, of_file, of_function
 
 Function = Callable[..., None]
@@ -89,12 +90,19 @@ class Definition:
     def resolve(self, parameters: Parameters) -> dict[str, Value]:
         """Return the values of all parameters: these, and the defaults of the others.
 
-        Raises WanlabError for a parameter that the experiment does not have.
+        Raises WanlabError for a parameter that the experiment does not have, and for an unknown
+        processor.
         """
         chosen = dict(parameters)
-        implicit = KERNEL in chosen and KERNEL not in self.parameters
-        kernel = {KERNEL: str(chosen.pop(KERNEL))} if implicit else {}
-        return check_parameters(self.parameters, chosen, self.name) | kernel
+        common = {
+            name: str(chosen.pop(name)) for name in COMMON_PARAMETERS if self.has_set(name, chosen)
+        }
+        read_cpu(common.get(CPU))
+        return check_parameters(self.parameters, chosen, self.name) | common
+
+    def has_set(self, common: str, parameters: Parameters) -> bool:
+        """Whether a parameter that every experiment has is set, and the function does not have it."""
+        return common in parameters and common not in self.parameters
 
     def own(self, parameters: Parameters) -> dict[str, Value]:
         """Return those parameters that the function has."""

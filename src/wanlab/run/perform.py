@@ -17,7 +17,7 @@ from .definition import Definition
 from .key import origin_of
 from .loading import load_definition
 from .result import WORKING_FOLDER, Task, write_result
-from .run import Run
+from .run import CPU, Run
 from .source import SourceCode
 
 _is_worker = False
@@ -86,7 +86,15 @@ def perform(
         assert source_folder is not None
         (working / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source_folder / name, working / name)
-    run = Run(definition.name, task.parameters, task.seed, working, files=definition.files)
+    run = Run(
+        definition.name,
+        task.parameters,
+        task.seed,
+        working,
+        files=definition.files,
+        cpu=origin["cpu"],
+        replaces_cpu=definition.has_set(CPU, task.parameters),
+    )
     definition.function(run, **definition.own(task.parameters))
     shutil.rmtree(working)
     write_result(folder, definition.name, task, run.metrics, run.record(), origin)
@@ -94,7 +102,8 @@ def perform(
 
 def _check_origin(definition: Definition, task: Task, origin: Origin) -> None:
     """Raise WanlabError if kernel, wanlab or programs of this computer differ from the origin's."""
-    if different := differences(origin, origin_of(definition, task.parameters)):
+    here = origin_of(definition, task.parameters, origin["cpu"])  # the origin has the model's file
+    if different := differences(origin, here):
         raise WanlabError(
             f"{os.uname().nodename} would give a different result: {'; '.join(different)}",
             "install the same wanlab, kernel and programs there as here",

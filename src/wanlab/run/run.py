@@ -38,6 +38,10 @@ GUEST_FOLDER = "/run/experiment"
 KERNEL = "kernel"
 """Every experiment has this parameter: the name or folder of the kernel that the run boots. The function
 need not have it. If it is not set, the run boots the default kernel."""
+CPU = "cpu"
+"""Every experiment has this parameter, too: the processor of hosts and routers. If it is set and the
+function does not have it, it replaces the processor that the function names."""
+COMMON_PARAMETERS = (KERNEL, CPU)
 METRICS = "metrics"
 MIN_BUFFER_BYTES = 3028
 MAX_KEPT_BYTES = 256 << 20
@@ -58,6 +62,8 @@ class Run:
         folder: Path,
         *,
         files: Sequence[str] = (),
+        cpu: Mapping[str, object] | None = None,
+        replaces_cpu: bool = False,
     ) -> None:
         self.experiment = experiment
         self.parameters: dict[str, Value] = dict(parameters)
@@ -69,6 +75,8 @@ class Run:
         """For random choices of the experiment itself."""
         self.metrics: dict[str, Metric] = {}
         self._files = tuple(files)
+        self._cpu = cpu
+        self._replaces_cpu = replaces_cpu
         self._tables: dict[str, Table] = {}
         self._raw: dict[str, bytes] = {}
         self._samplings: list[Sampling] = []
@@ -81,7 +89,8 @@ class Run:
     def network(self, topology: Topology, **options: Any) -> Iterator[Network]:
         """Run a network. The options are those of `Network`, except its seed and its folders.
 
-        It boots the kernel that the run's parameter `kernel` names, if it has one.
+        It boots the kernel that the run's parameter `kernel` names, if it has one. Likewise, its nodes
+        have the processor that the parameter `cpu` names.
 
         Raises WanlabError for a second network.
         """
@@ -92,7 +101,13 @@ class Run:
                 f"the run itself chooses {', '.join(sorted(fixed))}",
                 "leave it out of run.network(...)",
             )
-        chosen = {"kernel": str(self.parameters.get(KERNEL, "")), **options}
+        chosen = {
+            "kernel": str(self.parameters.get(KERNEL, "")),
+            "cpu": self._cpu or None,
+            **options,
+        }
+        if self._replaces_cpu:
+            chosen["cpu"] = self._cpu
         network = Network(
             topology, seed=self.seed, folder=self.folder, guest_folder=GUEST_FOLDER, **chosen
         )

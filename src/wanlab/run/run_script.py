@@ -27,6 +27,7 @@ from wanlab.measure.readings import Sampler
 from wanlab.network import Network, Process
 from wanlab.topology import Topology, shapes
 from wanlab.topology.check import accept
+from wanlab.topology.cpu import is_model_file
 from wanlab.topology.files import FORMATS, mn, yaml
 from wanlab.topology.files.plain import read_topology
 from wanlab.units import format_size, parse_time
@@ -118,10 +119,20 @@ class RunScript:
         is_file = isinstance(self.topology, str) and Path(self.topology).suffix.lower() in FORMATS
         return str(self.topology) if is_file else ""
 
+    @property
+    def cpu_file(self) -> str:
+        """The name of the file of the processor's model; "" if the network uses no such file."""
+        words = self.network.get("cpu")
+        name = words.get("model") if isinstance(words, Mapping) else words
+        return name if isinstance(name, str) and is_model_file(name) else ""
+
     def perform(self, run: Run, **parameters: Value) -> None:
         """Run the programs in the network, keep their outputs, and set the metrics."""
         values = self._values(run, parameters)
         network = {name: fill(option, values) for name, option in self.network.items()}
+        if self.cpu_file:
+            words = network["cpu"] if isinstance(network["cpu"], Mapping) else {}
+            network["cpu"] = {**words, "model": str(run.file(self.cpu_file))}
         programs = [program.filled(values) for program in self.programs]
         every = fill_text(self.every, values)
         with run.network(self._topology(run, values), **network) as net:

@@ -25,9 +25,9 @@
 
 `{name}` stands for a parameter's value, anywhere; write `{{` and `}}` for braces. Besides `vary` (a
 grid) there are `points` (a list of mappings) and `random: {count: 20, seed: 1, rate: [10Mbps, 1Gbps],
-rtt: {from: 5ms, to: 200ms, logarithmic: true}}`. Every experiment can vary its kernel
-(`kernel: [6.12, 7.3]`). If a program exits with a status other than 0, the run fails, unless the program
-has `may_fail: true`.
+rtt: {from: 5ms, to: 200ms, logarithmic: true}}`. Every experiment can vary its kernel (`kernel: [6.12,
+7.3]`) and the processor of its nodes (`cpu: [free, server-2019]`). If a program exits with a status
+other than 0, the run fails, unless the program has `may_fail: true`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from wanlab.yaml_text import parse_yaml
 from .definition import Definition, check_names
 from .design import Design, Parameters, Uniform, Value
 from .placeholders import check_placeholders
-from .run import KERNEL, check_parameters
+from .run import COMMON_PARAMETERS, check_parameters
 from .run_script import (
     SAMPLERS_OF_MACHINE,
     SAMPLERS_OF_PORTS,
@@ -95,7 +95,7 @@ def _read_definition(
         fields.problem("experiment", f'"{name}" cannot be the name of an experiment', hint)
     parameters = _read_parameters(fields)
     script = _read_script(fields, parameters)
-    files = [*filter(None, [script.topology_file]), *fields.words("files")]
+    files = [*filter(None, [script.topology_file, script.cpu_file]), *fields.words("files")]
     full = fields.mapping("full")
     definition = definition_type(
         name=name,
@@ -259,8 +259,11 @@ def _read_design(fields: Fields, experiment: str, parameters: Parameters) -> Des
     try:
         design = Design(axes, tuple(points), 1 if repeats is None else repeats)
         for point, _ in design.runs():
-            has_kernel = KERNEL in parameters  # every experiment has it, even if not listed
-            own = {name: value for name, value in point.items() if name != KERNEL or has_kernel}
+            own = {
+                name: value
+                for name, value in point.items()
+                if name in parameters or name not in COMMON_PARAMETERS
+            }
             check_parameters(parameters, own, experiment)
     except WanlabError as error:
         fields.problem(key, error.what, error.hint)

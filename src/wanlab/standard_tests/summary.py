@@ -57,6 +57,8 @@ def _heading(first: Result, results: Results) -> Iterator[str]:
             for name in ("rate", "delay", "queue", "buffer")
             if parameters[name] and name not in results.varied
         )
+    if "cpu" in parameters and "cpu" not in results.varied:
+        path += f", processor {parameters['cpu']}"
     seeds = len({result.seed for result in results})
     count = f"{seeds} seeds (mean ± half the 95 % interval)" if seeds > 1 else "1 seed"
     yield f"{path}; {parameters['seconds']} s of load; {count}"

@@ -28,7 +28,7 @@ from wanlab.run.design import Design, Parameters
 from wanlab.run.key import origin_of
 from wanlab.run.perform import job_of, program_of, refuse_in_worker
 from wanlab.run.result import RECORD, Task
-from wanlab.run.run import KERNEL
+from wanlab.run.run import COMMON_PARAMETERS
 
 from .cache import Cache
 from .display import live_listener, sweep_html
@@ -57,7 +57,7 @@ class Sweep:
         runs = [(experiment.resolve(point), seed) for point, seed in self.design.runs()]
         if not runs:
             raise WanlabError(f"the design of {experiment.name} has no runs", "give it points")
-        names = tuple(dict.fromkeys([*experiment.parameters, KERNEL]))
+        names = tuple(dict.fromkeys([*experiment.parameters, *COMMON_PARAMETERS]))
         self.varied = tuple(
             name
             for name in names

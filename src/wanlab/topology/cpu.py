@@ -78,6 +78,11 @@ def processor_names() -> list[str]:
     return [FREE, *sorted(path.stem for path in MODELS.glob("*.yaml"))]
 
 
+def is_model_file(name: str) -> bool:
+    """Whether the name of a model is that of a file, and not of a model that comes with wanlab."""
+    return name.endswith((".yaml", ".yml"))
+
+
 def read_cpu(words: object) -> Processor | None:
     """Return the processor of a model's name, a file's name, or words as above; None for `free`.
 
@@ -107,6 +112,11 @@ def read_cpu(words: object) -> Processor | None:
     )
 
 
+def cpu_name(cpu: Processor | None) -> str:
+    """Return the name of a processor's model."""
+    return FREE if cpu is None else cpu.model
+
+
 def cpu_words(cpu: Processor | None) -> dict[str, object]:
     """Return words from which `read_cpu` makes the same processor, without the model's file."""
     if cpu is None:
@@ -124,7 +134,7 @@ def _from_costs(words: Mapping[str, object]) -> Processor:
 
 def _read_model(name: str) -> Processor:
     shipped = processor_names()
-    if name not in shipped and not name.endswith((".yaml", ".yml")):
+    if name not in shipped and not is_model_file(name):
         raise WanlabError(
             f'there is no processor "{name}"',
             did_you_mean(name, shipped) or f"use one of {', '.join(shipped)}, or a .yaml file",
