@@ -105,6 +105,11 @@ def test_sandboxes_and_tunnels_of_linux_work(wanlab: Any, command: list[str]) ->
     assert wanlab("exec", "--", "cat", "/proc/cmdline").output.strip() == b""
 
 
+def test_a_new_interface_has_an_ipv6_address_as_on_any_linux(wanlab: Any) -> None:
+    script = "ip link add d0 type dummy; ip link set d0 up; ip -6 -br address show dev d0"
+    assert b"fe80::" in wanlab("exec", "--", "sh", "-c", script).output
+
+
 def test_stdout_and_stderr_are_kept_apart(wanlab: Any) -> None:
     ran = wanlab("exec", "--", "sh", "-c", "echo out; echo err >&2")
     assert outcome(ran) == (0, b"out\n", "err\n", [])

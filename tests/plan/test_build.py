@@ -108,6 +108,18 @@ def test_sysctls_hold_in_every_node() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("topology", "is_off"),
+    [
+        (Topology(nodes=()), False),
+        (Topology(nodes=(Host("h1"), Host("h2")), links=(link("h1", "h2"),)), False),
+        (shapes.single(2), True),
+    ],
+)
+def test_ipv6_is_off_for_new_ports_of_switches_only(topology: Topology, *, is_off: bool) -> None:
+    assert any("disable_ipv6" in it.describe() for it in plan(resolve(topology))) == is_off
+
+
 def test_a_gso_wire_leaves_the_ports_as_they_are() -> None:
     names = {type(it).__name__ for it in plan(resolve(shapes.single(2)), wire="gso")}
     assert names & {"SetWire", "SetOffloads", "SetCoalesce"} == set()

@@ -114,8 +114,9 @@ def _operations(
     shares: bool,
 ) -> Iterator[Operation]:
     yield SetSysctl(ROOT, "net.core.netdev_max_backlog", str(BACKLOG_PACKETS))
-    # Ports of a switch need no addresses; without this each would announce an IPv6 address.
-    yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
+    if any(is_in_root(node) for node in topology.nodes):
+        # Ports of a switch need no addresses; without this each would announce an IPv6 address.
+        yield SetSysctl(ROOT, "net.ipv6.conf.default.disable_ipv6", "1")
     if any(router.frr is not None for router in topology.routers):
         yield PrepareRouting()
     for node in topology.nodes:

@@ -13,9 +13,6 @@ esac
 # net.core.netdev_max_backlog = 1000000 in root
 sysctl -qw net.core.netdev_max_backlog=1000000
 
-# net.ipv6.conf.default.disable_ipv6 = 1 in root
-sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-
 # folder of FRRouting's configurations
 mountpoint -q /etc/frr || mount -t tmpfs -o mode=755 frr /etc/frr
 touch /etc/frr/vtysh.conf

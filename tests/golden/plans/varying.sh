@@ -13,9 +13,6 @@ esac
 # net.core.netdev_max_backlog = 1000000 in root
 sysctl -qw net.core.netdev_max_backlog=1000000
 
-# net.ipv6.conf.default.disable_ipv6 = 1 in root
-sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-
 # node h1
 ip netns add h1
 ip -n h1 link set lo up
