@@ -9,8 +9,9 @@ from pathlib import Path
 
 from .sources import Sources, names_of
 
-# Debian's folders of programs: the tests use the system's Python, not that of this checkout.
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# The machine's modprobe, which knows the drivers in its kernel, and Debian's folders of programs: the
+# tests use the system's Python, not that of this checkout.
+_PATH = "/run/wanlab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TC_FILE = Path(__file__).with_name("tc_file.py")
 
 
