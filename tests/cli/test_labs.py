@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from patience import PATIENCE_S
 from process_tree import children
 
 from wanlab import load
-from wanlab.cli import lab_start
+from wanlab.cli import execute, lab_start
 from wanlab.errors import WanlabError
 from wanlab.labs import catalog, lesson
 from wanlab.labs.distribution import CONSTANT
@@ -215,6 +216,20 @@ def test_options_of_time_are_checked_before_anything_runs(
     assert ran.status == 1
     assert message in ran.errors
     assert list(wanlab.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_student_at_a_terminal_is_asked_to_wait_while_the_network_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_terminal: bool,
+) -> None:
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(execute, "run_in", lambda *_: 0)
+    lab_start.start("1", seed=None, clock="virtual", folder=tmp_path / "x", without_tmux=True)
+    assert (lab_start.STARTING in capsys.readouterr().err) == is_terminal
 
 
 @pytest.mark.long

@@ -33,6 +33,7 @@ SOCKET = "wanlab"
 # tmux treats keys that follow each other within a millisecond as pasted text, and then passes Ctrl-B 3
 # to the shell. In virtual time, which stands still at times, all keys come that fast.
 TMUX_OPTIONS = {"mouse": "on", "status-right": "", "assume-paste-time": "0"}
+STARTING = "the network starts, which takes some seconds, or a minute on a busy computer ..."
 LOGS = f"{student_files.HOME}/{hand_in.TRANSCRIPTS}"
 # After each command: its exit status, the terminal (from its prompt), and its line of the history.
 NOTE_COMMAND = (
@@ -161,6 +162,8 @@ def _run(
     if started is not None:
         greeting = "\n".join([greeting, *_state(started)])
     print(greeting, file=sys.stderr)
+    if is_terminal and started is None:
+        print(STARTING, file=sys.stderr)
     folders = started.folders if started is not None else {}
     command = tmux(unit, network, greeting, folders) if uses_tmux else list(PROMPT)
     if not topology.nodes:
