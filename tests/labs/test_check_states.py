@@ -178,6 +178,21 @@ def test_lab_10_is_passed_with_what_its_scripts_set(tmp_path: Path) -> None:
     assert marks(tmp_path, "10", [*typed, *scripts]) == "PPPPPP"
 
 
+@pytest.mark.parametrize(
+    "seed", [5, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 21) if seed != 5)]
+)
+def test_lab_4_notices_a_loss_of_10_percent_with_every_seed(tmp_path: Path, seed: int) -> None:
+    half_done = [*commands(catalog.find("4"), 8)]
+    assert marks(tmp_path, "4", half_done, seed) == "FPFPF"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 21))
+def test_lab_4_is_right_at_its_end_with_every_seed(tmp_path: Path, seed: int) -> None:
+    right = [*commands(catalog.find("4"), ALL)]
+    assert marks(tmp_path, "4", right, seed) == "PPPPF"  # the tests themselves were not made
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "printed", "typed"), OTHERWISE_RIGHT)
 def test_a_check_accepts_another_right_network(

@@ -22,13 +22,13 @@ def parse_duration(text: str) -> int:
 
 
 def seconds_in(line: str) -> float:
-    """Estimate the network time of a command, in seconds, from its options (-t, -O, -c)."""
+    """Estimate the network time of a command, in seconds, from its options (-t, -O, -c, -i)."""
     if "iperf3" in line and " -c " in line:
         return _option(line, "t", DEFAULT_FLOW_S) + _option(line, "O", 0.0)
     if line.startswith("source "):
         return TYPICAL_SCRIPT_S
     if line.startswith("ping "):
-        return _option(line, "c", 0.0)
+        return _option(line, "c", 0.0) * _option(line, "i", 1.0)
     return 0.0
 
 
