@@ -23,7 +23,8 @@ MAX_LOST_BYTES = 64 << 20
 IPERF3_RESET = b"unable to receive control message: Connection reset"
 IPERF3_HINT = (
     "iperf3's server was still busy with the client before: starting a program takes no virtual time. "
-    "Put `sleep 0.001` between the clients (wanlab docs limitations)"
+    "Put `sleep 0.001` between the clients, or give the nodes a processor: --cpu server-2019 "
+    "(wanlab docs limitations)"
 )
 
 
