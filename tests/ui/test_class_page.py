@@ -155,3 +155,26 @@ def test_the_page_uses_the_browsers_dark_mode(browser: Any, school: ClassServer)
     picture(teacher, "class-dark")
     teacher.set_viewport_size({"width": 720, "height": 450})
     assert teacher.evaluate("() => document.documentElement.scrollWidth") <= 720
+
+
+def test_a_card_for_each_student_shows_the_link_and_its_code(
+    browser: Any, school: ClassServer
+) -> None:
+    teacher = opened(browser, school.url, viewport={"width": 1280, "height": 800})
+    teacher.get_by_role("button", name="Sign-in cards").click()
+    cards = teacher.get_by_role("region", name="Sign-in cards")
+    for name, link in school.links().items():
+        if name:
+            expect(cards.get_by_role("listitem").filter(has_text=name)).to_contain_text(link)
+            code = cards.get_by_role("img", name=f"QR code of the link of {name}")
+            expect(code.locator("path")).to_have_attribute("d", re.compile(r"^M4,4h7v1"))
+    assert findings(teacher) == []
+    picture(teacher, "sign-in cards")
+    teacher.get_by_role("searchbox").fill("bob")
+    expect(cards.get_by_role("listitem")).to_have_count(1)
+    # The link of a card is the student's.
+    student = opened(browser, str(cards.locator(".class-link").inner_text()))
+    expect(student.get_by_role("application", name="Canvas")).to_be_visible()
+    expect(teacher.get_by_role("listitem").filter(has_text="1 of 3 online")).to_be_visible()
+    teacher.get_by_role("button", name="Back to the table").click()
+    expect(line(teacher, "Bob")).to_contain_text("online")

@@ -72,6 +72,13 @@ def status_of_socket(who: Visitor, path: str, **headers: str | None) -> int:
 # -- students and the teacher -----------------------------------------------------------------------
 
 
+def test_the_teacher_alone_can_read_all_links(school: ClassServer, ada: Visitor) -> None:
+    given = {it["name"]: it["link"] for it in school.get("/api/class/links").json()}
+    assert given == {name: link for name, link in school.links().items() if name}
+    assert ada.get("/api/class/links").status_code == 404
+    assert ada.get("/api/class/links", cookie="").status_code == 403
+
+
 def test_each_link_opens_the_students_folder(
     school: ClassServer, ada: Visitor, bob: Visitor
 ) -> None:

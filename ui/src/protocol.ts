@@ -620,6 +620,12 @@ export interface ClassState {
   grading_result: string;
 }
 
+/** An element of GET /api/class/links: the address with which a student signs in. */
+export interface StudentLink {
+  name: string;
+  link: string;
+}
+
 /** Everything at once: the first push on a connection, and the reply to GET /api/state. */
 export interface StatePush {
   push: "state";

@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import { errorText, request } from "../connection";
 import type { ClassState } from "../protocol";
 import { arranged, help, isRunning, type Column } from "./state";
+import { SignInCards } from "./SignInCards";
 import { StudentLines } from "./StudentLines";
 
 const REFRESH_MS = 2000;
@@ -22,6 +23,7 @@ export function TeacherPage() {
   const { state, problem, refresh } = useClass();
   const [stopProblem, setStopProblem] = useState("");
   const [words, setWords] = useState("");
+  const [showsCards, setShowsCards] = useState(false);
   const [order, setOrder] = useState<{ column: Column; isDescending: boolean }>({
     column: "name",
     isDescending: false,
@@ -45,6 +47,11 @@ export function TeacherPage() {
             onChange={(event) => setWords(event.target.value)}
           />
           {state && <Grading progress={state.grading} onChanged={refresh} onProblem={setStopProblem} />}
+          {!showsCards && (
+            <button type="button" className="button" onClick={() => setShowsCards(true)}>
+              Sign-in cards
+            </button>
+          )}
           <a className="button" href="/api/class.csv" download>
             Download CSV
           </a>
@@ -54,7 +61,8 @@ export function TeacherPage() {
         {problem || stopProblem || (state?.grading_result && `Grading: ${state.grading_result}.`)}
       </p>
       <main>
-        {state && (
+        {showsCards && <SignInCards names={students.map(({ name }) => name)} onClose={() => setShowsCards(false)} />}
+        {state && !showsCards && (
           <table className="class-table">
             <caption className="class-hidden">Students: presence, network, progress, hand-ins and grades</caption>
             <thead>
@@ -86,7 +94,7 @@ export function TeacherPage() {
           </table>
         )}
         {state && !students.length && <p className="empty">No student has a name with these letters.</p>}
-        {state && (
+        {state && !showsCards && (
           <p className="class-notes">
             Steps and checks are what students see in their page. Grades are those of <code>wanlab lab grade</code>
             {state.graded_s === null

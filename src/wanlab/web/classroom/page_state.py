@@ -61,4 +61,11 @@ class ClassState(msgspec.Struct, frozen=True):
     """How the last grading has ended, if the teacher has started one here."""
 
 
-PAGE_STATE = (UnitState, GradeRow, HandInRow, StudentRow, ClassState)
+class StudentLink(msgspec.Struct, frozen=True):
+    """An element of GET /api/class/links: the address with which a student signs in."""
+
+    name: str
+    link: str
+
+
+PAGE_STATE = (UnitState, GradeRow, HandInRow, StudentRow, ClassState, StudentLink)

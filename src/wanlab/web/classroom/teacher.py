@@ -23,8 +23,8 @@ from ..laboratory import error_body
 from ..server.app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
 from .hub import Hub, Seat
 from .kept_hand_ins import hand_ins_in
-from .page_state import ClassState, GradeRow, HandInRow, StudentRow
-from .roster import GRADES
+from .page_state import ClassState, GradeRow, HandInRow, StudentLink, StudentRow
+from .roster import GRADES, link
 
 PAGE = "class.html"
 GRADES_FILE = "grades.csv"
@@ -55,6 +55,7 @@ def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:
         Route("/", _page),
         Route("/api/class", _class),
         Route("/api/class.csv", _csv),
+        Route("/api/class/links", _links),
         Route("/api/class/stop/{name}", _stop, methods=["POST"]),
         Route("/api/class/grade", _grade, methods=["POST"]),
         Route("/api/class/grade/cancel", _cancel_grading, methods=["POST"]),
@@ -89,6 +90,15 @@ async def _csv(request: Request) -> Response:
     name = time.strftime("class-%Y-%m-%d-%H%M.csv", time.localtime(state.now_s))
     headers = {"Content-Disposition": f"attachment; filename={name}"}
     return Response(class_table(state), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _links(request: Request) -> Response:
+    hub: Hub = request.app.state.hub
+    links = [
+        StudentLink(it.name, link(hub.address.url, it.token)) for it in hub.roster.participants
+    ]
+    headers = {"Cache-Control": "no-store"}
+    return Response(msgspec.json.encode(links), media_type="application/json", headers=headers)
 
 
 async def _stop(request: Request) -> Response:
