@@ -242,9 +242,11 @@ def run_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunBy:
     return run
 
 
-def test_a_test_that_computes_for_too_long_is_cut_off(run_by: RunBy) -> None:
-    (outcome,) = run_by("print('ok 1 first', flush=True)\nwhile True: pass\n", ["a"], 1)
-    assert [check.name for check in outcome.checks] == ["first", "cut off after 1 s"]
+@pytest.mark.parametrize("reported", [["first"], []])
+def test_a_test_that_computes_for_too_long_is_cut_off(run_by: RunBy, reported: list[str]) -> None:
+    lines = "".join(f"print('ok 1 {name}', flush=True)\n" for name in reported)
+    (outcome,) = run_by(f"{lines}while True: pass\n", ["a"], 1)
+    assert [check.name for check in outcome.checks] == [*reported, "cut off after 1 s"]
     assert [check.name for check in outcome.unexpected] == ["cut off after 1 s"]
 
 

@@ -46,14 +46,19 @@ def checks_of(output: str, exit_status: int) -> list[Check]:
     although its checks passed has another check that failed: its exit status. If there is TAP, other
     lines repeat what it says.
     """
-    lines = output.splitlines()
-    checks = list(_tap(lines)) or list(_words(lines))
+    checks = reported_checks(output)
     if exit_status == SKIPPED_STATUS and not checks:
         reason = output.strip().rpartition("\n")[2]
         return [Check(reason or "all", "skipped")]
     if exit_status not in (0, SKIPPED_STATUS) and all(c.status != "failed" for c in checks):
         checks.append(Check(f"exit status {exit_status}", "failed"))
     return checks or [Check("all", "passed")]
+
+
+def reported_checks(output: str) -> list[Check]:
+    """Return the checks that a test reports, which may be none."""
+    lines = output.splitlines()
+    return list(_tap(lines)) or list(_words(lines))
 
 
 def _tap(lines: list[str]) -> Iterator[Check]:

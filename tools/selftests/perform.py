@@ -18,7 +18,7 @@ from dev.errors import DevError
 from dev.places import VENV
 
 from .expected import Expectations
-from .outcome import Check, checks_of
+from .outcome import Check, checks_of, reported_checks
 from .processor_time import seconds_of
 from .suites import Case, script_of
 
@@ -86,7 +86,8 @@ def _perform(
         command += ["--", "/bin/sh", "-c", script]
         output, errors, status = _run(command, Path(folder), options.limit_s, interrupted)
     if status is None:
-        checks = [*checks_of(output, 0), Check(f"cut off after {options.limit_s:.0f} s", "failed")]
+        cut_off = Check(f"cut off after {options.limit_s:.0f} s", "failed")
+        checks = [*reported_checks(output), cut_off]
     else:
         if not output and errors.startswith(_NO_MACHINE) and status == 1:
             raise DevError(f"{case.name} has no machine", errors.strip())
