@@ -108,6 +108,7 @@ PUBLIC_MODULES = {
     "sweep",
     "session",
     "bottleneck",
+    "calibration",
     "machine.checkup",
     "machine.compiled_modules",
     "machine.defaults",
@@ -120,6 +121,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "documentation": {"errors"},
     "version": set(),
     "notebook": set(),
+    # Measures this computer. No network takes part.
+    "calibration": {"topology", "parent_death"},
     "text_table": set(),
     "machine_options": set(),
     "units": {"errors"},
@@ -174,7 +177,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Published figures: experiments as data, and pages about their results.
     "bottleneck": {"measure"} | LIVE,
     "gallery": FACE | {"jobs", "sweep", "run", "plot", "standard_tests"},
-    "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web"},
+    "cli": FACE | {"labs", "standard_tests", "gallery", "mininet", "web", "calibration"},
     # Its prompt looks for programs that wait for a line, with the agent's own tools.
     "mininet": FACE | {"agent"},
     "web": FACE | {"labs", "gallery"},

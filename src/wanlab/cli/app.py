@@ -13,6 +13,7 @@ from wanlab.machine_options import as_lines
 from . import completions
 from .browser import web
 from .capture_verb import WithCommand, capture
+from .cpu_verbs import cpu as cpu_commands
 from .docs_verb import docs
 from .experiment_verbs import run_experiment, sweep_experiment
 from .import_verb import import_topology
@@ -347,6 +348,7 @@ app.command("test")(run_test)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(lab, name="lab")
 app.add_typer(kernel_commands, name="kernel")
+app.add_typer(cpu_commands, name="cpu")
 
 
 @app.command("doctor")

@@ -27,7 +27,7 @@ GROUPS = {
     "Measure": ("test", "capture", "drops", "top", "plot"),
     "Experiments": ("run", "sweep", "reproduce"),
     "Course": ("lab",),
-    "Installation": ("docs", "doctor", "kernel", "clean", "version", "help"),
+    "Installation": ("docs", "doctor", "kernel", "cpu", "clean", "version", "help"),
 }
 """The commands in the order of `wanlab --help`."""
 

@@ -31,7 +31,7 @@ from .programs import PROGRAMS, program_hashes
 FORMAT = 2
 PACKAGE = Path(__file__).resolve().parents[1]
 UNINVOLVED_FOLDERS = frozenset(
-    ("cli", "gallery", "labs", "mininet", "plot", "pytest_plugin", "sweep", "web")
+    ("calibration", "cli", "gallery", "labs", "mininet", "plot", "pytest_plugin", "sweep", "web")
 )
 """Folders of the package that take no part in a run: user interfaces, lessons, figures, and sweeps. The
 key covers all others, so a new folder counts unless it is added here."""

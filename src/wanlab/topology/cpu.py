@@ -43,7 +43,32 @@ COSTS = (
 _OF_TIME = ("threshold_ns", "idle_after_ns")
 """Values that are no work, and do not depend on the speed."""
 WORDS = ("model", "cores", "speed")
+ABOUT = ("about", "processor", "kernel", "error")
+"""The texts in a model's file."""
 _EXAMPLE = 'as in "server-2019" or {"model": "server-2019", "cores": 2, "speed": 0.1}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuModel:
+    """The content of a model's file."""
+
+    name: str
+    """The name of the file, without its ending."""
+    about: str = ""
+    processor: str = ""
+    """What the processor calls itself."""
+    kernel: str = ""
+    """The release of the kernel with which the costs were measured."""
+    error: str = ""
+    """How far the costs are from a workload that was not used to measure them."""
+    cores: int
+    costs: Mapping[str, int] = field(hash=False)
+    sources: Mapping[str, str] = field(hash=False)
+    """Where each cost comes from."""
+
+    def as_processor(self) -> Processor:
+        """Return a processor of this model."""
+        return Processor(model=self.name, cores=self.cores, costs=self.costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +129,7 @@ def read_cpu(words: object) -> Processor | None:
         if len(words) > 1:
             raise WanlabError("the processor free has no cores and no speed", _EXAMPLE)
         return None
-    cpu = _from_costs(words) if "costs" in words else _read_model(model)
+    cpu = _from_costs(words) if "costs" in words else read_model(model).as_processor()
     return replace(
         cpu,
         cores=_whole("cores", words.get("cores", cpu.cores), 1, MAX_CORES),
@@ -132,36 +157,43 @@ def _from_costs(words: Mapping[str, object]) -> Processor:
     return Processor(model=str(words["model"]), cores=1, costs=checked)
 
 
-def _read_model(name: str) -> Processor:
-    shipped = processor_names()
+def read_model(name: str) -> CpuModel:
+    """Read the model of a name or file; raise WanlabError if there is none, with its mistakes."""
+    shipped = processor_names()[1:]
     if name not in shipped and not is_model_file(name):
+        known = [FREE, *shipped]
         raise WanlabError(
             f'there is no processor "{name}"',
-            did_you_mean(name, shipped) or f"use one of {', '.join(shipped)}, or a .yaml file",
+            did_you_mean(name, known) or f"use one of {', '.join(known)}, or a .yaml file",
         )
     path = MODELS / f"{name}.yaml" if name in shipped else Path(name)
     return _parse(read_input(path).decode("utf-8", "replace"), name, path.stem)
 
 
-def _parse(text: str, file: str, name: str) -> Processor:
+def _parse(text: str, file: str, name: str) -> CpuModel:
     from wanlab.yaml_text import parse_yaml  # slow to import
 
     document = parse_yaml(text, file)
     problems = Problems(document.locate)
     problems.extend(document.problems)
     fields = Fields(document.data, "", problems)
-    for about in ("processor", "kernel", "about"):
-        fields.text(about)
+    about = {word: fields.text(word) or "" for word in ABOUT}
     fields.require("cores")
     cores = fields.parsed("cores", partial(_whole, "cores", least=1, most=MAX_CORES))
     costs = dict(_read_costs(fields))
     fields.refuse_rest()
     if problems or cores is None:
         raise InputError(problems, file)
-    return Processor(model=name, cores=cores, costs=costs)
+    return CpuModel(
+        name=name,
+        **about,
+        cores=cores,
+        costs={name: value for name, (value, _) in costs.items()},
+        sources={name: source for name, (_, source) in costs.items()},
+    )
 
 
-def _read_costs(fields: Fields) -> Iterator[tuple[str, int]]:
+def _read_costs(fields: Fields) -> Iterator[tuple[str, tuple[int, str]]]:
     costs = fields.mapping("costs")
     costs.require(*COSTS)
     for name in COSTS:
@@ -169,11 +201,11 @@ def _read_costs(fields: Fields) -> Iterator[tuple[str, int]]:
             continue
         cost = costs.mapping(name)
         cost.require("value", "source")
-        cost.text("source")
+        source = cost.text("source") or ""
         value = cost.parsed("value", partial(_whole, name, least=0, most=MAX_COST))
         cost.refuse_rest()
         if value is not None:
-            yield name, value
+            yield name, (value, source)
     costs.refuse_rest()
 
 
