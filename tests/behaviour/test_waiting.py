@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -217,6 +218,18 @@ def test_only_the_first_preemption_of_a_process_is_reported(start: Start) -> Non
     assert [(first.pid, first.program) for first in machine.preemptions] == [(process.pid, "sh")]
     process.stop()
     assert not process.is_running
+
+
+def test_a_process_that_waits_for_its_next_slice_can_be_ended(start: Start) -> None:
+    """Time does not pass between the two calls, so the process waits: it is not in user space."""
+    net = start(shapes.minimal())
+    process = net["h1"].start(["sh", "-c", "while :; do :; done"])
+    net.run_for("100ms")
+    assert len(net.machine.preemptions) == 1
+    net.end_stalled_process()
+    net.run_for("100ms")
+    assert not process.is_running
+    assert process.wait() == -signal.SIGKILL
 
 
 @pytest.mark.skipif(shutil.which("nc") is None, reason="needs nc")
