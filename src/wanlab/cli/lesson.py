@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.input_file import read_input
 from wanlab.labs import catalog, checking, instructor, lesson, unit_file
 from wanlab.labs.unit import Unit
+from wanlab.shared_folder import SharedFolder
 from wanlab.text_table import aligned
 
 
@@ -65,10 +66,9 @@ def _open_figure(unit: Unit, name: str) -> None:
     if checking.INSIDE.exists():
         from wanlab.labs.scripts import xdg_open
 
-        copy = Path.home() / "figures" / path.name
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copyfile(path, copy)
-        xdg_open.show(copy)
+        copies = SharedFolder(Path.home(), "figures")
+        copies.write(path.name, read_input(path))
+        xdg_open.show(copies.path / path.name)
         return
     from .display import has_display
 
