@@ -11,10 +11,10 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from wanlab import __version__
+from wanlab.calibration.model_file import processor_name
 from wanlab.machine.embedded import KERNEL_VARIABLE, find_image
 
 GAP = "  "
@@ -63,7 +63,7 @@ class Report:
             "wanlab": __version__,
             "kernel_release": self._image.release,
             "kernel_manifest": self._image.manifest_hash,
-            "cpu": _cpu_model(),
+            "cpu": processor_name() or platform.machine(),
             "cpus": len(os.sched_getaffinity(0)),
             "load_before": round(self._load_before, 2),
             "load_after": round(os.getloadavg()[0], 2),
@@ -100,10 +100,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.1e}" if 0 < abs(value) < 0.01 else f"{value:.4g}"
     return str(value)
-
-
-def _cpu_model() -> str:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()

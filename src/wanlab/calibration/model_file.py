@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from wanlab.topology.cpu import COSTS, MAX_CORES, CpuModel
+from wanlab.topology.cpu import ABOUT, COSTS, MAX_CORES, CpuModel
 
 from .loops import Measured
 
@@ -60,8 +60,7 @@ def calibrated(
 
 def model_text(model: CpuModel) -> str:
     """Return the file of a model."""
-    texts = ("about", "processor", "kernel", "error")
-    lines = [f"{name}: {_quoted(getattr(model, name))}" for name in texts if getattr(model, name)]
+    lines = [f"{name}: {_quoted(getattr(model, name))}" for name in ABOUT if getattr(model, name)]
     lines += [f"cores: {model.cores}", "costs:"]
     for name in COSTS:
         source = _quoted(model.sources[name])

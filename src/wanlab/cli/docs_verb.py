@@ -32,7 +32,7 @@ def docs(
     """
     from wanlab.documentation import doc_pages, find
 
-    from .display import has_display
+    from .display import open_file
 
     if lists:
         part = ""
@@ -44,7 +44,5 @@ def docs(
         return
     path = find(page).path
     print(path)
-    if not no_browser and has_display():
-        import webbrowser
-
-        webbrowser.open(path.as_uri())
+    if not no_browser:
+        open_file(path)

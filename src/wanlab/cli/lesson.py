@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.input_file import read_input
-from wanlab.labs import catalog, checking, instructor, lesson, unit_file
+from wanlab.labs import catalog, checking, instructor, lesson, student_files, unit_file
 from wanlab.labs.unit import Unit
 from wanlab.shared_folder import SharedFolder
 from wanlab.text_table import aligned
@@ -59,7 +59,7 @@ def show(
 
 def _open_figure(unit: Unit, name: str) -> None:
     """Open a figure of the lesson. A machine has no desktop: it opens a copy in the shared folder."""
-    figures = {path.stem: path for path in sorted(unit.folder.glob("*.svg"))}
+    figures = {path.stem: path for path in student_files.figures_of(unit)}
     if name not in figures:
         raise WanlabError(f"{unit.heading} has no figure {name}", did_you_mean(name, figures))
     path = figures[name]
@@ -70,13 +70,10 @@ def _open_figure(unit: Unit, name: str) -> None:
         copies.write(path.name, read_input(path))
         xdg_open.show(copies.path / path.name)
         return
-    from .display import has_display
+    from .display import open_file
 
     print(path)
-    if has_display():
-        import webbrowser
-
-        webbrowser.open(path.as_uri())
+    open_file(path)
 
 
 def _steps(unit: Unit) -> str:

@@ -24,7 +24,7 @@ from wanlab.machine.defaults import default_cpu
 from wanlab.machine.embedded import find_image
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
-from wanlab.topology.cpu import cpu_name, read_cpu
+from wanlab.topology.cpu import read_cpu
 
 from . import catalog, distribution, durations, run_inputs, summary, unit_file
 from .report import UnitReport, is_good
@@ -248,8 +248,8 @@ def write_summary(
     RequirementError if the folder cannot be written.
     """
     about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
-    if with_processor():
-        about["cpu"] = cpu_name(read_cpu(default_cpu()))
+    if (cpu := read_cpu(default_cpu())) is not None:
+        about["cpu"] = cpu.model
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
     chosen = "" if seed is None else f"seed {seed}, "
