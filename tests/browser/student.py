@@ -382,15 +382,14 @@ class Student:
             self.page.get_by_role("figure", name=chart).locator(".plot-row").filter(has_text=curve)
         )
         row.wait_for(timeout=limit_ms)
+        # A legend is built again when a curve is added: the value is looked up each time.
+        value = row.locator(".plot-value")
         seen: list[float] = [0.0]
         while not until(seen):
-            before = row.locator(".plot-value").inner_text()
+            before = value.inner_text()
             seen.append(value_of(before))
-            self.page.wait_for_function(
-                "([row, before]) => row.textContent !== before",
-                arg=[row.locator(".plot-value").element_handle(), before],
-                timeout=limit_ms,
-            )
+            if not until(seen):
+                expect(value).not_to_have_text(before, timeout=limit_ms)
         return seen
 
 
