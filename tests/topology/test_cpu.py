@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import InputError, WanlabError
-from wanlab.topology.cpu import COSTS, FREE, cpu_words, processor_names, read_cpu
+from wanlab.topology.cpu import COSTS, FREE, cpu_words, processor_names, read_cpu, read_model
 
 
 def test_free_is_no_processor() -> None:
@@ -16,6 +16,8 @@ def test_free_is_no_processor() -> None:
     assert cpu_words(None) == {}
     with pytest.raises(WanlabError, match="no cores and no speed"):
         read_cpu({"model": FREE, "cores": 2})
+    with pytest.raises(WanlabError, match=r"has no costs \(use one of .*server-2019"):
+        read_model(FREE)
 
 
 @pytest.mark.parametrize("name", processor_names()[1:])

@@ -160,6 +160,11 @@ def _from_costs(words: Mapping[str, object]) -> Processor:
 def read_model(name: str) -> CpuModel:
     """Read the model of a name or file; raise WanlabError if there is none, with its mistakes."""
     shipped = processor_names()[1:]
+    if name == FREE:
+        raise WanlabError(
+            f"the processor {FREE} has no costs",
+            f"use one of {', '.join(shipped)}, or a .yaml file",
+        )
     if name not in shipped and not is_model_file(name):
         known = [FREE, *shipped]
         raise WanlabError(
