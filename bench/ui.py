@@ -553,8 +553,9 @@ def _echo(page: Any, node: str) -> float:
         began = time.monotonic()
         page.keyboard.press(letter)
         page.wait_for_function(
-            "([rows, letter, before]) => rows.innerText.split(letter).length - 1 > before",
-            arg=[terminal.locator(".xterm-rows").element_handle(), letter, before],
+            "([node, letter, before]) => document.querySelector("
+            "`[aria-label='Terminal ${node}'] .xterm-rows`).innerText.split(letter).length - 1 > before",
+            arg=[node, letter, before],
         )
         times_ms.append(1000 * (time.monotonic() - began))
     return median(times_ms)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
-from playwright.sync_api import TimeoutError as StillOtherNodes
 from playwright.sync_api import expect
 from student import Student
 
 Point = tuple[float, float]
 GRIP = 4
-# A drawing that is being replaced may have as many nodes as the next one.
-HAS_NAMES = """(names) => {
-    const shown = [...document.querySelectorAll(".device-name")].map((name) => name.innerText);
-    return JSON.stringify(shown.sort()) === JSON.stringify(names);
-}"""
 
 
 class Pencil:
@@ -32,10 +25,7 @@ class Pencil:
         return self.page.get_by_role("group", name=name, exact=True)
 
     def has_nodes(self, *names: str) -> None:
-        """Wait until exactly these nodes are drawn."""
-        with contextlib.suppress(StillOtherNodes):
-            self.page.wait_for_function(HAS_NAMES, arg=sorted(names))
-        assert sorted(self.page.locator(".device-name").all_inner_texts()) == sorted(names)
+        self.student.has_nodes(*names)
 
     def stands(self, name: str, x: float, y: float) -> None:
         """Wait until the centre of a node is at a point."""

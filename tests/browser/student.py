@@ -24,6 +24,11 @@ SPEEDS = (*SLOW, "real time", "×2", "×5", "×10", "×20", "as fast as possible
 MARGIN = 40
 
 
+# A drawing that is being replaced may have as many nodes as the next one.
+HAS_NAMES = """(names) => {
+    const shown = [...document.querySelectorAll(".device-name")].map((name) => name.innerText);
+    return JSON.stringify(shown.sort()) === JSON.stringify(names);
+}"""
 NOTE_SOCKETS = """
 window.opened = [];
 window.WebSocket = class extends WebSocket {
@@ -86,6 +91,12 @@ class Student:
     def names_on_canvas(self) -> set[str]:
         return set(self.canvas.locator(".device-name").all_inner_texts())
 
+    def has_nodes(self, *names: str) -> None:
+        """Wait until exactly these nodes are drawn."""
+        with contextlib.suppress(NotShown):
+            self.page.wait_for_function(HAS_NAMES, arg=sorted(names))
+        assert self.names_on_canvas() == set(names)
+
     def draws(self, tool: str, across: float, down: float) -> None:
         """Place an element; x and y are fractions of the canvas's width and height."""
         count = self.canvas.locator(".device-name").count()
@@ -130,6 +141,15 @@ class Student:
             selector,
         )
         return found
+
+    def boxes_at_rest(self, selector: str) -> list[dict[str, float]]:
+        """Return the bounding boxes of elements once they do not move any more."""
+        before = None
+        while (boxes := self.boxes(selector)) != before:
+            before = boxes
+            self.page.wait_for_timeout(STILL_MS)
+            self.draws_again()
+        return boxes
 
     def middle_of(self, name: str) -> tuple[float, float]:
         """Return a node's centre once it does not move: panes that open or close move the canvas."""
@@ -371,8 +391,12 @@ class Student:
 
     def opens_link_menu(self, a: str, b: str) -> None:
         """Open the context menu of a link."""
-        (x1, y1), (x2, y2) = self.middle_of(a), self.middle_of(b)
-        self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2, button="right")
+
+        def click() -> None:
+            (x1, y1), (x2, y2) = self.middle_of(a), self.middle_of(b)
+            self.page.mouse.click((x1 + x2) / 2, (y1 + y2) / 2, button="right")
+
+        self._clicks_until(click, self.page.get_by_role("menu", name="Link", exact=True))
 
     def chart_values(
         self, chart: str, curve: str, until: Callable[[list[float]], bool], limit_ms: int = LIMIT_MS

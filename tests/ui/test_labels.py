@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
 
+from patience import PATIENCE_S
 from served import Server
 from student import Student
 
@@ -53,6 +55,9 @@ def test_names_and_addresses_of_ports_are_readable(student: Student, server: Ser
     student.opens("star.yaml")
     student.chooses("View", "Actual size")
     student.page.wait_for_function("() => document.querySelectorAll('.line-end').length === 10")
-    student.page.wait_for_timeout(500)  # places are found soon after the last change
+    # Places are found soon after the last change.
+    end = time.monotonic() + PATIENCE_S
+    while (found := collisions(student)) and time.monotonic() < end:
+        student.page.wait_for_timeout(100)
     student.picture("labels")
-    assert collisions(student) == []
+    assert found == []

@@ -46,6 +46,7 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
     opens(student, server)
     for width, height in ((1024, 768), (720, 450)):
         student.page.set_viewport_size({"width": width, "height": height})
+        devices = student.boxes_at_rest(".device")
         assert overflow(student) == []
         assert student.page.evaluate("() => document.documentElement.scrollWidth") <= width
         canvas = student.canvas.bounding_box()
@@ -54,18 +55,17 @@ def test_the_window_fits_1024_pixels_and_a_zoom_of_200_percent(
         tools = student.boxes(".palette-tool")
         assert len(tools) == 9
         assert all(tool["bottom"] <= canvas["y"] + canvas["height"] for tool in tools)
-        assert len(student.boxes(".device")) == 3
-        assert all(is_inside(node, canvas) for node in student.boxes(".device"))
+        assert len(devices) == 3
+        assert all(is_inside(node, canvas) for node in devices)
         student.picture(f"{width} pixels")
     # A zoom set by hand does not change.
     student.page.emulate_media(reduced_motion="reduce")  # in one step, without intermediate sizes
     student.page.get_by_role("button", name="Zoom in").click()
     student.page.set_viewport_size({"width": 1024, "height": 768})
-    student.draws_again()
-    before = student.boxes(".device")
+    before = student.boxes_at_rest(".device")
     student.page.set_viewport_size({"width": 1280, "height": 720})
-    student.draws_again()
-    assert [one["top"] for one in student.boxes(".device")] == [one["top"] for one in before]
+    after = student.boxes_at_rest(".device")
+    assert [one["top"] for one in after] == [one["top"] for one in before]
 
 
 @pytest.mark.long
@@ -77,14 +77,11 @@ def test_a_drawing_returns_to_its_place_when_the_terminals_shrink(
     student.links("h1", "s1")
     student.runs()
     student.opens_terminal("h1")
-    student.draws_again()
-    before = student.boxes(".device")
+    before = student.boxes_at_rest(".device")
     student.makes_terminals_large()
-    student.draws_again()
-    assert student.boxes(".device") != before
+    assert student.boxes_at_rest(".device") != before
     student.makes_terminals_small()
-    student.draws_again()
-    assert student.boxes(".device") == before
+    assert student.boxes_at_rest(".device") == before
     student.stops()
 
 
@@ -102,9 +99,9 @@ def test_nodes_added_beside_large_terminals_are_visible_when_these_shrink(
     student.draws_again()
     student.draws("Host", 0.9, 0.5)
     student.makes_terminals_small()
-    student.draws_again()
+    tiles = student.boxes_at_rest(".tile")
     canvas = student.canvas.bounding_box()
-    assert all(is_inside(node, canvas) for node in student.boxes(".tile"))
+    assert all(is_inside(node, canvas) for node in tiles)
     student.stops()
 
 
