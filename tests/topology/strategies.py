@@ -12,6 +12,7 @@ from wanlab.topology import (
     Link,
     Nic,
     Port,
+    Processor,
     Queue,
     Router,
     Switch,
@@ -19,9 +20,11 @@ from wanlab.topology import (
 )
 from wanlab.topology.check import FRAME_HEADER_BYTES, MAX_MTU
 from wanlab.topology.check_nodes import CONTROLLER_KINDS, SWITCH_KINDS
+from wanlab.topology.cpu import NO_PROCESSOR, read_model
 from wanlab.topology.model import NetFlow, SFlow
 from wanlab.topology.settings import DISTRIBUTIONS, QUEUE_KINDS
 
+SERVER = read_model("server-2019")
 FRACTIONS = [field.name for field in fields(Conditions) if field.name.endswith("_fraction")]
 
 coordinates = st.integers(-4000, 4000).map(lambda quarter: quarter / 4)
@@ -97,6 +100,14 @@ def switches(draw: Any, number: int, controllers: list[str], common: dict[str, A
 
 switched = st.none() | st.booleans()
 coalescing_times_ns = st.none() | st.integers(0, 10**6).map(lambda us: us * 1000)
+processors = st.builds(
+    Processor,
+    model=st.sampled_from(["server-2019", "mine"]),
+    cores=st.integers(1, 16),
+    speed=st.sampled_from([0.1, 1.0, 7.0]),
+    costs=st.sampled_from([SERVER.costs, {**SERVER.costs, "call_ns": 7}]),
+)
+cpus = st.none() | st.sampled_from([0.5, 1.0]) | st.just(NO_PROCESSOR) | processors
 nics = st.builds(Nic, tso=switched, gro=switched, coalescing_ns=coalescing_times_ns)
 
 
@@ -140,7 +151,7 @@ def topologies(draw: Any) -> Topology:
                 default_route=st.none() | st.just(gateway),
                 private_directories=st.sampled_from([(), (("/a", None), ("/b", "/c"))]),
                 external_interfaces=st.sampled_from([(), ("eth9",)]),
-                cpu=st.none() | st.sampled_from([0.5, 1.0]),
+                cpu=cpus,
                 cores=st.none() | st.sampled_from(["0", "0,1"]),
                 scheduler=st.sampled_from([None, "cfs", "rt"]),
                 **common,
@@ -157,6 +168,7 @@ def topologies(draw: Any) -> Topology:
                 number=st.just(i),
                 routes=st.sampled_from([(), ("10.0.2.0/24 via 10.0.1.2",)]),
                 frr=st.none() | st.just("router rip\n network 10.0.0.0/8\n"),
+                cpu=cpus,
                 **common,
             )
         )

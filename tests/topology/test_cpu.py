@@ -16,6 +16,8 @@ def test_free_is_no_processor() -> None:
     assert cpu_words(None) == {}
     with pytest.raises(WanlabError, match="no cores and no speed"):
         read_cpu({"model": FREE, "cores": 2})
+    with pytest.raises(WanlabError, match="no cores and no speed"):
+        read_cpu({"cores": 2})
     with pytest.raises(WanlabError, match=r"has no costs \(use one of .*server-2019"):
         read_model(FREE)
 

@@ -1275,7 +1275,7 @@ export type AnyPush =
 export const OPTION_NAMES: Readonly<Record<string, string>> = {
   address: "IP address",
   corrupt: "corruption",
-  cpu: "CPU share",
+  cpu: "processor",
   distribution: "jitter distribution",
   dpid: "DPID",
   duplicate: "duplication",

@@ -13,7 +13,7 @@ import os
 from wanlab.errors import WanlabError
 from wanlab.network import Network
 from wanlab.record import Table
-from wanlab.topology.model import Host, Router, is_in_root
+from wanlab.topology.model import processor_of
 
 from .columns import Rows, columns_of
 from .readings import Readings, Source
@@ -88,15 +88,14 @@ class Processors(Readings):
 
     def prepare(self, network: Network) -> None:
         """Raise WanlabError if nodes have no processor."""
-        if network.cpu is None:
-            raise WanlabError(
-                "the nodes of this network have no processor", 'use cpu="server-2019", for example'
-            )
-        self._nodes = self._nodes or tuple(
-            node.name
-            for node in network.topology.nodes
-            if isinstance(node, Host | Router) and not is_in_root(node)
+        equipped = tuple(
+            node.name for node in network.topology.nodes if processor_of(node, network.cpu)
         )
+        missing = [name for name in self._nodes if name not in equipped]
+        if missing or not equipped:
+            names = ", ".join(missing) or "the nodes of this network"
+            raise WanlabError(f"no processor: {names}", 'use cpu="server-2019", for example')
+        self._nodes = self._nodes or equipped
 
     def sources(self) -> list[Source]:
         return [["file", node, "/proc/net/processor"] for node in self._nodes]

@@ -12,7 +12,7 @@ from wanlab.machine.guest_environment import ENVIRONMENT
 from wanlab.plan.needs import required_programs
 from wanlab.topology import loop_warnings
 from wanlab.topology.cpu import Processor
-from wanlab.topology.model import Host, Router, Switch, Topology
+from wanlab.topology.model import Host, Router, Switch, Topology, cpu_share, processor_of
 from wanlab.topology.settings import QUEUES
 
 
@@ -20,7 +20,7 @@ def refuse_incompatible(topology: Topology, clock: Clock) -> None:
     """Raise one TopologyError that lists all parts of the topology that this machine cannot carry."""
     problems = [
         *_interface_problems(topology),
-        *(_scheduler_problems(topology) if clock == "real" else ()),
+        *(_real_clock_problems(topology) if clock == "real" else ()),
     ]
     if problems:
         raise TopologyError(problems, topology.source.file)
@@ -37,7 +37,14 @@ def _interface_problems(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def _scheduler_problems(topology: Topology) -> Iterator[Problem]:
+def _real_clock_problems(topology: Topology) -> Iterator[Problem]:
+    for node in topology.nodes:
+        if processor := processor_of(node, None):
+            yield Problem(
+                str(node),
+                f"the processor {processor.model} needs virtual time",
+                "leave it out on the real clock",
+            )
     for host in topology.hosts:
         if host.scheduler == "rt":
             yield Problem(
@@ -51,14 +58,23 @@ def compatibility_warnings(
     topology: Topology, clock: Clock, cpu: Processor | None
 ) -> Iterator[str]:
     """Yield warnings about measurements in a network."""
-    limited = [host.name for host in topology.hosts if host.cpu or host.cores or host.scheduler]
-    if limited and clock == "virtual" and cpu is None:
+    limited = [
+        node.name
+        for node in topology.nodes
+        if (cpu_share(node) or (isinstance(node, Host) and (node.cores or node.scheduler)))
+        and processor_of(node, cpu) is None
+    ]
+    if limited and clock == "virtual":
         yield (
             f"{', '.join(limited)}: processor limits (cpu, cores, scheduler) have no effect on virtual "
             "time, where computing takes no time"
         )
-    scheduled = [host.name for host in topology.hosts if host.cores or host.scheduler]
-    if scheduled and cpu is not None:
+    scheduled = [
+        host.name
+        for host in topology.hosts
+        if (host.cores or host.scheduler) and processor_of(host, cpu)
+    ]
+    if scheduled:
         yield f"{', '.join(scheduled)}: cores and scheduler have no effect on a model of a processor"
     yield from loop_warnings(topology)
 

@@ -27,7 +27,16 @@ from wanlab.plan import plan
 from wanlab.plan.change import reshape, schedule_changes
 from wanlab.plan.shaping import shape_lines
 from wanlab.topology import duplicate_warnings, ensure, gateway_warnings, loop_warnings
-from wanlab.topology.model import Controller, Link, Node, Port, Switch, Topology, is_in_root
+from wanlab.topology.model import (
+    Controller,
+    Link,
+    Node,
+    Port,
+    Switch,
+    Topology,
+    is_in_root,
+    processor_of,
+)
 from wanlab.topology.words import read_conditions
 from wanlab.units import parse_rate
 
@@ -130,16 +139,16 @@ class LiveTopology:
         )
 
     def set_cpu_share(self, name: str, share: float) -> None:
-        cpu = self._runtime.options.cpu
-        if cpu is None:
-            raise WanlabError(
-                f"{name}: nodes of this network have no processor",
-                'use cpu="server-2019", for example',
-            )
         namespace = self.node(name).namespace
         if namespace == ROOT:
             raise WanlabError(f"{name} has no processor", "hosts and routers have one")
-        self._runtime.perform([SetCpu(namespace, cpu.share(share).table())])
+        cpu = processor_of(self.topology.node(name), self._runtime.options.cpu, share=share)
+        if cpu is None:
+            raise WanlabError(
+                f"{name} has no processor: its computing takes no time",
+                'use cpu="server-2019", for example',
+            )
+        self._runtime.perform([SetCpu(namespace, cpu.table())])
 
     def add_warnings(self, warnings: Sequence[str]) -> None:
         """Note warnings that have not been noted before."""

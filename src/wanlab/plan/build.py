@@ -45,7 +45,9 @@ from wanlab.topology.model import (
     Router,
     Switch,
     Topology,
+    cpu_share,
     is_in_root,
+    processor_of,
 )
 from wanlab.topology.nic import BY_RULE, Nic
 
@@ -72,7 +74,7 @@ def plan(
 ) -> tuple[Operation, ...]:
     """Return all operations that build a topology, which has been checked and resolved.
 
-    `nic` and `cpu` are the default NIC and the processor of hosts and routers. `sysctls` are set in
+    `nic` and `cpu` are the default NIC and processor of hosts and routers. `sysctls` are set in
     every node. `shares` says whether hosts get their shares of the computer's CPU, which have no effect
     where computing takes no time.
     TopologyError if a part of the topology cannot be built.
@@ -122,16 +124,18 @@ def _operations(
     for node in topology.nodes:
         if isinstance(node, Host | Router) and not is_in_root(node):
             yield AddNamespace(node.name)
-            if cpu is not None:
-                share = node.cpu if isinstance(node, Host) else None
-                yield SetCpu(node.name, cpu.share(share).table())
+            if processor := processor_of(node, cpu):
+                yield SetCpu(node.name, processor.table())
             for key, value in sysctls.items():
                 yield SetSysctl(node.name, key, value)
         if isinstance(node, Router):
             yield SetSysctl(node.name, "net.ipv4.ip_forward", "1")
             yield SetSysctl(node.name, "net.ipv6.conf.all.forwarding", "1")
         if isinstance(node, Host):
-            yield from _host_operations(node, shares and cpu is None)
+            for mount, backing in node.private_directories:
+                yield AddPrivateDirectory(node.name, mount, backing)
+        if isinstance(node, Host | Router) and shares and cpu is None:
+            yield from _limits(node)
     yield from make_bridges(topology)
     for link in topology.links:
         a, b = link.ports
@@ -160,11 +164,10 @@ def _operations(
             yield RunStartCommand(_namespace(node), node.start_command)
 
 
-def _host_operations(host: Host, shares: bool) -> Iterator[Operation]:
-    for mount, backing in host.private_directories:
-        yield AddPrivateDirectory(host.name, mount, backing)
-    if shares and (host.cpu is not None or host.cores is not None):
-        yield LimitCpu(host.name, host.cpu, host.cores)
+def _limits(node: Host | Router) -> Iterator[Operation]:
+    share, cores = cpu_share(node), node.cores if isinstance(node, Host) else None
+    if share is not None or cores is not None:
+        yield LimitCpu(node.name, share, cores)
 
 
 def _namespace(node: Node) -> str:

@@ -2,7 +2,7 @@
 
 from wanlab.topology.addresses import IPV6_BASE, resolve
 from wanlab.topology.check import check, ensure
-from wanlab.topology.cpu import processor_names
+from wanlab.topology.cpu import Processor, processor_names, read_processor
 from wanlab.topology.drawing import Fault, draw, read_drawing
 from wanlab.topology.duplicates import duplicate_warnings
 from wanlab.topology.files import dumps, load, loads, save
@@ -45,6 +45,7 @@ __all__ = [
     "Nic",
     "Node",
     "Port",
+    "Processor",
     "Queue",
     "Router",
     "SFlow",
@@ -63,6 +64,7 @@ __all__ = [
     "loop_warnings",
     "processor_names",
     "read_drawing",
+    "read_processor",
     "resolve",
     "save",
     "storm_settings",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_interface, ip_network
 
 from wanlab.errors import did_you_mean
-from wanlab.topology.model import Controller, Host, Node, Router, Switch, Topology
+from wanlab.topology.model import Controller, Host, Node, Router, Switch, Topology, cpu_share
 
 MAX_NAME_LENGTH = 15  # Linux: IFNAMSIZ without the terminating zero
 MAX_NODE_NUMBER = 2**24 - 1  # three bytes of an automatic MAC
@@ -45,6 +45,9 @@ def check_node(report: Report, node: Node, topology: Topology) -> None:
     if isinstance(node, Host | Switch | Router):
         for name in node.external_interfaces:
             check_name(report, "external_interfaces", name)
+    share = cpu_share(node)
+    if share is not None and not 0 < share <= 1:
+        report("cpu", f"a CPU share cannot be {share}", "it must be more than 0, at most 1")
     match node:
         case Host():
             _check_host(report, node, topology)
@@ -93,8 +96,6 @@ def _check_host(report: Report, host: Host, topology: Topology) -> None:
         _check_route(report, "default_route", f"default {route}")
     _check_vlan_interfaces(report, host, topology)
     _check_private_directories(report, host)
-    if host.cpu is not None and not 0 < host.cpu <= 1:
-        report("cpu", f"a CPU share cannot be {host.cpu}", "it must be more than 0, at most 1")
     if host.cores is not None and not _CORES.fullmatch(host.cores.replace(" ", "")):
         report("cores", f'"{host.cores}" does not name cores', 'as in "0,2" or "0-3"')
     _check_known(report, "scheduler", host.scheduler, SCHEDULERS)
@@ -120,7 +121,7 @@ def _check_vlan_interfaces(report: Report, host: Host, topology: Topology) -> No
 def _check_private_directories(report: Report, host: Host) -> None:
     field = "private_directories"
     if host.in_root and (host.private_directories or host.cpu or host.cores):
-        what = "a host in the root namespace cannot have private folders or CPU limits"
+        what = "a host in the root namespace cannot have private folders, a processor or CPU limits"
         report(field if host.private_directories else "cpu", what, "leave in_root out")
     for mount, folder in host.private_directories:
         if not mount.startswith("/"):

@@ -4,14 +4,14 @@ A model is a file (`cpus/NAME.yaml`) with the cost of each kind of work and the 
 The kernel of the embedded machine has the same table (kernel/patches/0069), in the order of `COSTS`.
 
 In Python `cpu="server-2019"`, or words such as `{"model": "server-2019", "cores": 2, "speed": 0.1}`;
-`free`, the default, is no model: computing takes no time.
+`free`, the default, is no model: computing takes no time. A node may have its own processor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from wanlab.errors import InputError, WanlabError, did_you_mean
@@ -81,7 +81,14 @@ class Processor:
     speed: float = 1.0
     """Relative to the model: 0.1 makes all work take ten times as long."""
     costs: Mapping[str, int] = field(hash=False)
-    """The values of the model, by the names in `COSTS`."""
+    """The values of the model, by the names in `COSTS`; none if computing takes no time."""
+    is_written_out: bool = field(default=False, compare=False)
+    """Whether files have the costs also of a model that comes with wanlab, not only its name."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether computing takes no time."""
+        return not self.costs
 
     def share(self, share: float | None) -> Processor:
         """Return the processor of a host that has a share of this one, as in Mininet's `cpu`."""
@@ -96,6 +103,10 @@ class Processor:
     def _cost(self, name: str) -> int:
         cost = self.costs[name]
         return cost if name in _OF_TIME else min(round(cost / self.speed), 2**32 - 1)
+
+
+NO_PROCESSOR = Processor(model=FREE, cores=1, costs={})
+"""That of a node whose computing takes no time, whatever the other nodes of its network have."""
 
 
 def processor_names() -> list[str]:
@@ -113,7 +124,16 @@ def read_cpu(words: object) -> Processor | None:
 
     WanlabError if there is no such model or a value is impossible.
     """
-    if words is None or isinstance(words, Processor):
+    cpu = NO_PROCESSOR if words is None else read_processor(words)
+    return None if cpu.is_free else cpu
+
+
+def read_processor(words: object, folder: Path | None = None) -> Processor:
+    """Return the processor of words as `read_cpu`, but `NO_PROCESSOR` for `free`.
+
+    Names of files are relative to `folder`.
+    """
+    if isinstance(words, Processor):
         return words
     if isinstance(words, str):
         words = {"model": words}
@@ -125,11 +145,15 @@ def read_cpu(words: object) -> Processor | None:
     model = words.get("model", FREE)
     if not isinstance(model, str):
         raise WanlabError(f"{model!r} is not the name of a processor", _EXAMPLE)
-    if model == FREE:
-        if len(words) > 1:
+    if "costs" in words:
+        cpu = _from_costs(words)
+    elif model == FREE:
+        if words.keys() - {"model"}:
             raise WanlabError("the processor free has no cores and no speed", _EXAMPLE)
-        return None
-    cpu = _from_costs(words) if "costs" in words else read_model(model).as_processor()
+        return NO_PROCESSOR
+    else:
+        name = str((folder or Path()) / model) if is_model_file(model) else model
+        cpu = read_model(name).as_processor()
     return replace(
         cpu,
         cores=_whole("cores", words.get("cores", cpu.cores), 1, MAX_CORES),
@@ -149,12 +173,27 @@ def cpu_words(cpu: Processor | None) -> dict[str, object]:
     return {"model": cpu.model, "cores": cpu.cores, "speed": cpu.speed, "costs": dict(cpu.costs)}
 
 
+def processor_words(cpu: Processor) -> object:
+    """Return words from which `read_processor` makes the same processor, as short as possible."""
+    if cpu.is_free:
+        return FREE
+    is_known = cpu.model in processor_names()[1:] and not cpu.is_written_out
+    if not is_known or (model := read_model(cpu.model).as_processor()).costs != cpu.costs:
+        return cpu_words(cpu)
+    changes = {
+        word: getattr(cpu, word)
+        for word in ("cores", "speed")
+        if getattr(cpu, word) != getattr(model, word)
+    }
+    return {"model": cpu.model, **changes} if changes else cpu.model
+
+
 def _from_costs(words: Mapping[str, object]) -> Processor:
     costs = words["costs"]
     if not isinstance(costs, Mapping) or set(costs) != set(COSTS):
         raise WanlabError("the costs of the processor are not complete", ", ".join(COSTS))
     checked = {name: _whole(name, costs[name], 0, MAX_COST) for name in COSTS}
-    return Processor(model=str(words["model"]), cores=1, costs=checked)
+    return Processor(model=str(words["model"]), cores=1, costs=checked, is_written_out=True)
 
 
 def read_model(name: str) -> CpuModel:
@@ -175,6 +214,7 @@ def read_model(name: str) -> CpuModel:
     return _parse(read_input(path).decode("utf-8", "replace"), name, path.stem)
 
 
+@lru_cache(maxsize=8)
 def _parse(text: str, file: str, name: str) -> CpuModel:
     from wanlab.yaml_text import parse_yaml  # slow to import
 

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from wanlab.errors import Problem, TopologyError, did_you_mean
+from wanlab.topology.cpu import Processor
 from wanlab.topology.link_trace import LinkTrace
 from wanlab.topology.nic import BY_RULE, Nic
 from wanlab.topology.schedule import Schedule
@@ -79,8 +80,9 @@ class Host(Node):
     """(address, VLAN number), on its first port."""
     external_interfaces: tuple[str, ...] = ()
     """Interfaces of the computer that are moved into this node."""
-    cpu: float | None = None
-    """Share of the whole computer, 0 to 1."""
+    cpu: float | Processor | None = None
+    """Its processor: a model ("server-2019", or "free"), or a share, 0 to 1, of the network's. None: the
+    network's."""
     cores: str | None = None
     """Cores that its programs may use ("0,1"); a machine has one."""
     scheduler: str | None = None
@@ -165,6 +167,8 @@ class Router(Node):
     """Text of a frr.conf; the FRRouting daemons that it needs run in this router."""
     external_interfaces: tuple[str, ...] = ()
     """Interfaces of the computer that are moved into this router."""
+    cpu: float | Processor | None = None
+    """Its processor, as a host's."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +200,29 @@ class Controller(Node):
 def is_in_root(node: Node) -> bool:
     """Whether a node's ports are in the machine's root namespace."""
     return isinstance(node, Switch | Controller) or (isinstance(node, Host) and node.in_root)
+
+
+def processor_of(
+    node: Node, default: Processor | None, *, share: float | None = None
+) -> Processor | None:
+    """Return the processor of a node, or a share of it; None if its computing takes no time.
+
+    `default` is that of its network, of which the node may have a share.
+    """
+    if not isinstance(node, Host | Router) or is_in_root(node):
+        return None
+    if isinstance(node.cpu, Processor):
+        cpu: Processor | None = node.cpu
+    else:
+        cpu, share = default, node.cpu if share is None else share
+    return None if cpu is None or cpu.is_free else cpu.share(share)
+
+
+def cpu_share(node: Node) -> float | None:
+    """Return the share of the network's processor that a node has; None if it is not limited."""
+    if not isinstance(node, Host | Router) or isinstance(node.cpu, Processor):
+        return None
+    return node.cpu
 
 
 @dataclass(frozen=True)

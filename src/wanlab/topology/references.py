@@ -1,8 +1,9 @@
-"""Files that a topology refers to: traces and schedules of links.
+"""Files that a topology refers to: traces and schedules of links, and models of processors.
 
 In memory their names are absolute. A saved topology file uses relative names for files below its own
 folder, so that the folder can be moved. A topology that must be self-contained, such as the one in a
-record's provenance, has the content of these files instead of their names.
+record's provenance, has the content of these files instead of their names. Models of processors are
+always in memory; a self-contained topology has also the content of those that come with wanlab.
 """
 
 from __future__ import annotations
@@ -11,12 +12,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from wanlab.topology.model import Port, Topology
+from wanlab.topology.cpu import Processor
+from wanlab.topology.model import Host, Node, Port, Router, Topology
 
 
 def self_contained(topology: Topology) -> Topology:
     """Return the topology with the content of its files instead of their names."""
-    return _renamed(topology, lambda name: "")
+    nodes = tuple(_with_costs(node) for node in topology.nodes)
+    return _renamed(replace(topology, nodes=nodes), lambda name: "")
+
+
+def _with_costs(node: Node) -> Node:
+    if isinstance(node, Host | Router) and isinstance(node.cpu, Processor):
+        return replace(node, cpu=replace(node.cpu, is_written_out=True))
+    return node
 
 
 def seen_from(topology: Topology, folder: Path) -> Topology:

@@ -77,6 +77,23 @@ function External({ node }: Props) {
   );
 }
 
+/** A model, or a share of the network's. A model with other cores or costs is shown by its name. */
+function ProcessorField({ node }: Props) {
+  const { cpu } = node.options;
+  const value = typeof cpu === "object" && cpu !== null ? textOf({ ...cpu }, "model") : textOf(node.options, "cpu");
+  return (
+    <TextField
+      field="options.cpu"
+      title="Model or share"
+      value={value}
+      placeholder="the network's"
+      hint="server-2019, board-2019 or free, for example; or a share of the network's, from 0 to 1"
+      check={units.processor}
+      onChange={(text) => setOption(node, "cpu", decimalOrText(text))}
+    />
+  );
+}
+
 export function HostForm({ node }: Props) {
   const planned = usePlanned((state) => portsOf(node.id, state.ports)[0]?.addresses[0]);
   const byRule = node.options.ip === undefined && planned !== undefined ? `${planned} (automatic)` : "automatic";
@@ -91,15 +108,7 @@ export function HostForm({ node }: Props) {
       <Option node={node} word="mac" title="MAC address" check={units.mac} placeholder="automatic" />
       <LinkList node={node} />
       <Section title="Processor" isOpen={hasProcessor}>
-        <TextField
-          field="options.cpu"
-          title="CPU share"
-          value={textOf(node.options, "cpu")}
-          placeholder="no limit"
-          hint="of the whole computer, from 0 to 1"
-          check={units.decimal(0, 1)}
-          onChange={(text) => setOption(node, "cpu", decimalOrText(text))}
-        />
+        <ProcessorField node={node} />
         <Choice
           field="options.scheduler"
           title="Scheduler"
@@ -324,6 +333,9 @@ export function RouterForm({ node }: Props) {
           hint="if this is filled in, FRRouting runs in the router"
           onChange={(text) => setOption(node, "frr", text.trim() === "" ? undefined : text)}
         />
+      </Section>
+      <Section title="Processor" isOpen={node.options.cpu !== undefined}>
+        <ProcessorField node={node} />
       </Section>
       <External node={node} />
       <Commands node={node} />

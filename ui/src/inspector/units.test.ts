@@ -44,6 +44,8 @@ describe("a field accepts the texts that wanlab's units accept", () => {
     isWrong(units.whole(1, 65535), ["0", "65536", "1.5", "a", ""]);
     isRight(units.decimal(0, 1), ["0.5", "1"]);
     isWrong(units.decimal(0, 1), ["1.1", "half"]);
+    isRight(units.processor, ["0.5", "server-2019", "free", "./7.yaml"]);
+    isWrong(units.processor, ["2", "-1", "50%"]);
     isRight(units.vlanList, ["10", "10, 20", "10 20"]);
     isWrong(units.vlanList, ["0", "10;20", "4095"]);
   });

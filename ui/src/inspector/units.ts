@@ -48,6 +48,9 @@ export function decimal(min: number, max: number): Check {
   };
 }
 
+/** A share of a processor, or the name of a model or of its file, which the server checks. */
+export const processor: Check = (text) => (/^\s*[A-Za-z]|\.ya?ml\s*$/.test(text) ? "" : decimal(0, 1)(text));
+
 /** 10.0.0.1 or fe80::1, with or without a prefix length. */
 export const address: Check = (text) => {
   const [ip = "", prefix, ...more] = text.trim().split("/");

@@ -13,6 +13,7 @@ from keyword import iskeyword
 from wanlab.errors import TopologyError
 from wanlab.topology.addresses import resolve
 from wanlab.topology.check import ensure
+from wanlab.topology.cpu import Processor
 from wanlab.topology.model import (
     Conditions,
     Controller,
@@ -142,6 +143,7 @@ class _Script:
                 words = self._switch_words(node)
                 return f"{variable} = net.addSwitch({_call(node.name, words)})"
             case Router():
+                self._leave_out_processor(node)
                 words = {"cls": _Name("Node"), "ip": None}
                 return f"{variable} = net.addHost({_call(node.name, words)})"
             case _:
@@ -161,11 +163,16 @@ class _Script:
             ]
         if host.in_root:
             words["inNamespace"] = False
-        if host.cpu is not None or host.cores is not None:
-            self._leave_out(f"the CPU share and cores of {host.name}")
+        self._leave_out_processor(host)
         for name in host.external_interfaces:
             self._leave_out(f"the computer's interface {name} in {host.name}")
         return {word: value for word, value in words.items() if value is not None or word == "ip"}
+
+    def _leave_out_processor(self, node: Host | Router) -> None:
+        if isinstance(node.cpu, Processor):
+            self._leave_out(f"the processor of {node.name}")
+        elif node.cpu is not None or (isinstance(node, Host) and node.cores is not None):
+            self._leave_out(f"the CPU share and cores of {node.name}")
 
     def _switch_words(self, switch: Switch) -> dict[str, object]:
         kind = "UserSwitch" if switch.kind in ("user", "userns") else CLASSES[switch.kind]

@@ -59,6 +59,7 @@ from wanlab.topology.model import (
     Source,
     Switch,
     Topology,
+    cpu_share,
 )
 from wanlab.topology.words import words_of
 
@@ -398,7 +399,7 @@ def _write_host(host: Node) -> Entry:
         ],
         "vlanInterfaces": [[ip, str(vlan)] for ip, vlan in host.vlan_interfaces],
         "externalInterfaces": list(host.external_interfaces),
-        "cpu": host.cpu,
+        "cpu": cpu_share(host),
         "cores": host.cores,
     }
     return _entry(host, {**opts, **optional})

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from wanlab.errors import WanlabError
 from wanlab.fields import Fields
+from wanlab.topology.cpu import Processor, processor_words, read_processor
 from wanlab.topology.link_trace import is_numbers
 from wanlab.topology.model import (
     Conditions,
@@ -115,6 +116,8 @@ def _extra_to_plain(extra: Mapping[str, object]) -> dict[str, object]:
 
 
 def _listed(value: object) -> object:
+    if isinstance(value, Processor):
+        return processor_words(value)
     if isinstance(value, NetFlow | SFlow):
         return {
             field.name: member
@@ -289,6 +292,22 @@ def read_sflow(item: Fields, key: str) -> SFlow | None:
     return _collector(SFlow, item, key, members, values)
 
 
+def read_node_cpu(item: Fields, key: str) -> float | Processor | None:
+    """Read a share, the name of a processor's model or of its file, or a mapping with its words."""
+    value = item.value(key)
+    if isinstance(value, Mapping) or (isinstance(value, str) and not _is_number(value)):
+        return item.parsed(key, lambda words: read_processor(words, item.problems.folder))
+    return item.number(key)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _collector(
     kind: type[Collector], item: Fields, key: str, members: Fields, values: Mapping[str, Any]
 ) -> Collector | None:
@@ -311,7 +330,8 @@ def _read_nic(item: Fields, key: str) -> Nic | None:
 
 NODE_READERS: Mapping[str, Callable[[Fields, str], object]] = {
     **dict.fromkeys(("number", "port", "priority", "listen_port"), Fields.integer),
-    **dict.fromkeys(("x", "y", "cpu"), Fields.number),
+    **dict.fromkeys(("x", "y"), Fields.number),
+    "cpu": read_node_cpu,
     **dict.fromkeys(("cores", "dpid"), Fields.word),
     **dict.fromkeys(("start_command", "stop_command", "ip", "mac", "default_route"), Fields.text),
     **dict.fromkeys(("scheduler", "kind", "protocol", "address"), Fields.text),

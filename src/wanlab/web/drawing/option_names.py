@@ -12,7 +12,7 @@ from wanlab.topology import SETTINGS
 NAMES = {
     **{word: setting.noun for word, setting in SETTINGS.items() if setting.noun},
     "address": "IP address",
-    "cpu": "CPU share",
+    "cpu": "processor",
     "dpid": "DPID",
     "fail_mode": "behaviour without a controller",
     "frr": "frr.conf",
