@@ -117,9 +117,7 @@ def report(*steps: StepReport, warnings: tuple[str, ...] = ()) -> UnitReport:
         "records": {},
         "decisions": [],
         "virtual_s": 1.0,
-        "real_s": 1.0,
         "warnings": list(warnings),
-        "folder": "results/lab14-seed1",
     }
 
 

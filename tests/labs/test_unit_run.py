@@ -55,8 +55,8 @@ steps:
 check:
 - {{what: the shaper, state: tc -j qdisc show dev s1-eth2, metric: tbf.rate_mbps, at_least: 9, hint: s1}}
 """
-FILES_WITH_TIMES = {"report.json", "report.html"}
-"""These files contain how long the run took."""
+FILE_OF_THE_COMPUTER = "computer.json"
+"""This file says how long the run took."""
 
 
 def ignore(line: str) -> None:
@@ -97,6 +97,7 @@ def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> 
     folder = results / "lab99-seed1"
     assert [path.name for path in results.iterdir()] == [folder.name]
     assert set(content(folder)) == {
+        "computer.json",
         "report.html",
         "report.json",
         "report.txt",
@@ -117,8 +118,8 @@ def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> 
         "step-5/qdisc.parquet",
     }
     assert [step["problems"] for step in report["steps"] if step["problems"]] == []
-    assert report == json.loads((folder / "report.json").read_text())
-    assert report["folder"] == str(folder)
+    assert json.loads(json.dumps(report)) == json.loads((folder / "report.json").read_text())
+    assert json.loads((folder / FILE_OF_THE_COMPUTER).read_text())["real_s"] > 0
     assert "numbers of the manual: 2 (1 within," in (folder / "report.txt").read_text()
     assert f"client$ {SHAPER}" in (folder / "transcript.txt").read_text()
     flow = record.read(folder / "flow")
@@ -177,18 +178,35 @@ def test_a_run_says_where_packets_were_lost_and_which_queue_is_in_vain(
     assert sentence in (folder / "report.html").read_text()
 
 
-@pytest.mark.long
-def test_the_same_seed_gives_the_same_files_and_another_seed_others(
-    unit: Unit, results: Path
-) -> None:
-    def files(folder: str, seed: int = 1) -> dict[str, str]:
-        run(unit, results / folder, seed)
-        files = content(results / folder / f"lab99-seed{seed}")
-        return {name: value for name, value in files.items() if name not in FILES_WITH_TIMES}
+PRINTS_ITS_FOLDER = """\
+- {n: 6, where: client, type: "cd ~; pwd -P; readlink -f out.json; xdg-open out.json; env"}
+check:
+"""
 
-    first, second, other = files("first"), files("second elsewhere"), files("first", seed=2)
-    assert first == second
-    assert first["flow/tcp.parquet"] != other["flow/tcp.parquet"]
+
+def test_runs_in_different_folders_leave_the_same_bytes(unit: Unit, results: Path) -> None:
+    """Only one file says how long a run took, and no file where it was."""
+    text = UNIT.replace("check:\n", PRINTS_ITS_FOLDER)
+    (unit.folder / "lab.yaml").write_text(text)
+    files = []
+    for name in ("first", "second, in a folder whose path is much longer"):
+        run(unit_file.read(unit.folder), results / name)
+        folder = results / name / "lab99-seed1"
+        (folder / FILE_OF_THE_COMPUTER).unlink()
+        files.append({path: (folder / path).read_bytes() for path in content(folder)})
+    assert files[0] == files[1]
+    transcript = files[0]["transcript.txt"].decode()
+    assert "/home/admin/out.json is ready to be looked at" in transcript
+    assert str(results) not in transcript
+
+
+@pytest.mark.long
+def test_another_seed_gives_other_files(unit: Unit, results: Path) -> None:
+    def flow(seed: int) -> str:
+        run(unit, results, seed)
+        return content(results / f"lab99-seed{seed}")["flow/tcp.parquet"]
+
+    assert flow(seed=1) != flow(seed=2)
 
 
 @pytest.mark.long

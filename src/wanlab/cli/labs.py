@@ -86,8 +86,8 @@ def run(
     else:
         print(_coloured(table.text(unit_report)), end="")
         print(
-            f"after {unit_report['real_s']:.0f} s ({unit_report['virtual_s']:.0f} s of virtual time); "
-            f"records, figures and transcript are in {unit_report['folder']}"
+            f"after {progress.real_s():.0f} s ({unit_report['virtual_s']:.0f} s of virtual time); "
+            f"records, figures and transcript are in {results / unit.run_name(seed)}"
         )
     return 0 if report.is_good(unit_report) else 1
 
@@ -129,11 +129,13 @@ def run_several(
             listener=progress,
             start_jitter_ns=start_jitter_ns,
         )
-    wall_s = progress.real_s()
-    rows = [summary.row_of(unit.name, unit.status, unit.report, unit.error) for unit in ended]
-    page = series.write_summary(rows, results, seed=seed, clock=clock, wall_s=wall_s)
+    rows = [
+        summary.row_of(unit.name, unit.status, unit.report, unit.error, unit.folder)
+        for unit in ended
+    ]
+    page = series.write_summary(rows, results, seed=seed, clock=clock)
     if markdown is not None:
-        conditions = _conditions(seed, clock, summary.totals(rows)["wall_s"] or 0.0)
+        conditions = _conditions(seed, clock, sum(unit.real_s for unit in ended))
         reports = {unit.name: unit.report for unit in ended if unit.report is not None}
         reasons = {row["name"]: catalog.find(row["name"]).seed_why for row in rows}
         _write(markdown, course_page.page(rows, reports, conditions, known, reasons))
@@ -141,7 +143,7 @@ def run_several(
         print(json.dumps(rows, indent=2, sort_keys=True))
     else:
         print(summary.text(rows), end="")
-        print(f"after {wall_s:.0f} s; summary and reports: {page}")
+        print(f"after {progress.real_s():.0f} s; summary and reports: {page}")
     return 1 if any(row["status"] for row in rows) else 0
 
 

@@ -43,6 +43,7 @@ def network_of(
     traps: str = "",
     cpu: str | None = None,
     visible_folders: Sequence[Path] = (),
+    guest_folder: str = "",
 ) -> Network:
     """Return the network of a unit, not yet started. `folder` is /home/admin in the machine.
 
@@ -60,6 +61,7 @@ def network_of(
         traps=traps,
         cpu=cpu,
         visible_folders=visible_folders,
+        guest_folder=guest_folder,
     )
 
 
@@ -71,6 +73,7 @@ class LabNetwork:
         unit: Unit,
         folder: Path,
         *,
+        guest_folder: str = "",
         seed: int,
         clock: str,
         confines: bool = False,
@@ -87,6 +90,7 @@ class LabNetwork:
         self.programs: list[dict[str, str]] = []
         """The programs that the checks run, as they were before anything was typed."""
         self._folder = folder
+        self._guest_folder = guest_folder
         self._seed = seed
         self._clock = clock
         self._cpu = cpu
@@ -130,6 +134,7 @@ class LabNetwork:
             memory_bytes=self._memory_bytes,
             traps=self._traps,
             cpu=self._cpu,
+            guest_folder=self._guest_folder,
         )
         if self._session:
             network.session.record(self._session)

@@ -37,7 +37,7 @@ def page(report: UnitReport, pictures: Mapping[str, str]) -> str:
         f"<p>{escape(report['goal'])}</p>",
         f"<p>Seed {report['seed']}, {report['clock']} clock, {report['wire']} wire. "
         f"{report['performed']} of {report['steps_count']} steps performed, in "
-        f"{report['virtual_s']:.1f} s of virtual time and {report['real_s']:.1f} s of real time.</p>",
+        f"{report['virtual_s']:.1f} s of virtual time.</p>",
         f"<p>{escape(counts_text(report['counts']))}.</p>",
         *(f"<p>{escape(line)}.</p>" for line in processor_lines(report)),
     ]

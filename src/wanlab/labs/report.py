@@ -1,5 +1,7 @@
 """The reports of runs and grades, as they are written to JSON and read from it.
 
+They hold nothing that depends on the computer: equal inputs give equal reports, wherever they are made.
+
 UnitReport     a run of a unit                      report.json
   StepReport     one step, with its output
     FigureReport   one figure of the manual beside ours
@@ -181,9 +183,7 @@ class UnitReport(TypedDict):
     records: dict[str, RecordReport]
     decisions: list[DecisionReport]
     virtual_s: float
-    real_s: float
     warnings: list[str]
-    folder: str
 
 
 def all_steps(report: UnitReport) -> list[StepReport]:

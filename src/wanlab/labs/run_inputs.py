@@ -27,6 +27,9 @@ from .report import UnitReport
 from .student_files import figures_of
 from .unit import Unit
 
+COMPUTER = "computer.json"
+"""The only file of a run that depends on the computer and on its other load."""
+
 UNITS = "labs/units"
 UNINVOLVED = UNINVOLVED_FOLDERS - {"labs", "mininet"} | {UNITS}
 """Folders of wanlab that take no part in a lab. Of the units, only the one that is run does."""
@@ -80,4 +83,17 @@ def finished_run(
         inputs = key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns)
         if report.get("inputs") == inputs:
             return report
+    return None
+
+
+def write_real_s(folder: Path, real_s: float) -> None:
+    """Write how long a run took into its folder, apart from its report."""
+    text = json.dumps({"real_s": round(real_s, 3)}) + "\n"
+    output_folder(folder).write(COMPUTER, text.encode())
+
+
+def read_real_s(folder: Path) -> float | None:
+    """Return how long the run in a folder took; None if that is unknown."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return float(json.loads(output_folder(folder).read(COMPUTER))["real_s"])
     return None

@@ -66,6 +66,7 @@ class StepRunner:
         unit: Unit,
         folder: Path,
         *,
+        guest_folder: str = "",
         seed: int = 1,
         clock: str = "virtual",
         say: Callable[[str], None] = lambda line: None,
@@ -78,11 +79,12 @@ class StepRunner:
     ) -> None:
         """Prepare to perform steps; the network boots when a step first needs it.
 
-        `folder` becomes /home/admin. With `confines`, everything that is typed runs in a sandbox; see
-        `Network.confine_programs`. `session` is the file in which the session is recorded (True: it is
-        recorded without a file). Without `measures`, nothing is sampled and no figures are compared.
-        Commands that are to start together start up to `start_jitter_ns` later; see `StartJitter`.
-        `cpu` is the processor of hosts and routers (default: the one that the user has chosen).
+        `folder` becomes /home/admin. It is mounted at `guest_folder` (default: at its own path). With
+        `confines`, everything that is typed runs in a sandbox; see `Network.confine_programs`. `session`
+        is the file in which the session is recorded (True: it is recorded without a file). Without
+        `measures`, nothing is sampled and no figures are compared. Commands that are to start together
+        start up to `start_jitter_ns` later; see `StartJitter`. `cpu` is the processor of hosts and
+        routers (default: the one that the user has chosen).
         """
         self.unit = unit
         self.folder = folder
@@ -97,6 +99,7 @@ class StepRunner:
         self._lab = LabNetwork(
             unit,
             folder,
+            guest_folder=guest_folder,
             seed=seed,
             clock=clock,
             confines=confines,

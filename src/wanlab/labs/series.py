@@ -50,6 +50,10 @@ class UnitOutcome:
     status: int
     report: UnitReport | None
     error: str
+    folder: str
+    """Its name, in the folder of results."""
+    real_s: float = 0.0
+    """How long the run took when it was performed; 0 if that is unknown."""
 
 
 def run_units(
@@ -157,7 +161,7 @@ class _UnitRuns(BatchTasks[SeededUnit]):
         return unit_job(task, self._clock, self._results, folder, Path.cwd(), self._start_jitter_ns)
 
     def keep(self, task: SeededUnit, ended: EndedJob) -> str | None:
-        folder = output_folder(self._results / catalog.find(task.name).run_name(task.seed))
+        folder = output_folder(self._run_folder(task))
         try:
             report: UnitReport = json.loads(folder.read("report.json"))
         except (OSError, ValueError):
@@ -169,12 +173,20 @@ class _UnitRuns(BatchTasks[SeededUnit]):
     def keep_failure(self, task: SeededUnit, ended: EndedJob) -> str:
         failure = read_failure(ended.job.folder)
         reason = failure.reason if failure else "the reason is unknown"
-        self.outcomes[task] = UnitOutcome(task.name, task.seed, 1, None, reason)
+        self.outcomes[task] = UnitOutcome(
+            task.name, task.seed, 1, None, reason, self._run_folder(task).name
+        )
         return f"{task.title} failed: {reason}"
 
     def _note(self, task: SeededUnit, report: UnitReport) -> None:
-        status = 0 if is_good(report) else 1
-        self.outcomes[task] = UnitOutcome(task.name, task.seed, status, report, "")
+        status, folder = 0 if is_good(report) else 1, self._run_folder(task)
+        real_s = run_inputs.read_real_s(folder) or 0.0
+        self.outcomes[task] = UnitOutcome(
+            task.name, task.seed, status, report, "", folder.name, real_s
+        )
+
+    def _run_folder(self, task: SeededUnit) -> Path:
+        return self._results / catalog.find(task.name).run_name(task.seed)
 
 
 def expected_s(unit: Unit) -> float:
@@ -240,22 +252,19 @@ def write_summary(
     *,
     seed: int | None,
     clock: str,
-    wall_s: float,
 ) -> Path:
     """Write course.json and .html next to the units' reports; return the path of the page.
 
     If one seed was chosen for all units, the names contain it: course-seed2.html. Raises
     RequirementError if the folder cannot be written.
     """
-    about = {"seed": seed, "clock": clock, "wall_s": round(wall_s, 1)}
+    about: dict[str, object] = {"seed": seed, "clock": clock}
     if (cpu := read_cpu(default_cpu())) is not None:
         about["cpu"] = cpu.model
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
     chosen = "" if seed is None else f"seed {seed}, "
-    heading = (
-        f"The course, {chosen}{clock} clock{with_processor()}: {len(rows)} units in {wall_s:.0f} s"
-    )
+    heading = f"The course, {chosen}{clock} clock{with_processor()}: {len(rows)} units"
     text = json.dumps(document, indent=2, sort_keys=True) + "\n"
     with writing_to(folder, OTHER_RESULTS):
         results = output_folder(folder)

@@ -11,6 +11,7 @@ It is the lab's working folder, which the machine shares with the computer under
 from __future__ import annotations
 
 import base64
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -126,14 +127,22 @@ def _packed_script(text: str, unit: Unit) -> str:
     )
 
 
+def guest_folder() -> str:
+    """Return where to mount the folder, so that no result depends on its path on the computer.
+
+    It is the home folder, unless the computer has such a folder: wanlab itself may be in it.
+    """
+    return "" if os.path.lexists(HOME) else HOME
+
+
 def link_home(network: Network) -> None:
     """Make the working folder the home folder of the network's terminals."""
-    network.root.run(["/bin/sh", "-c", LINK, "sh", str(network.folder)])
+    network.root.run(["/bin/sh", "-c", LINK, "sh", network.options.guest_folder])
 
 
 def keep_settings(network: Network) -> None:
     """Keep /etc/sysctl.conf beyond the machine's end, and apply it, as a computer does at boot."""
-    network.root.run(["/bin/sh", "-c", KEEP_SETTINGS, "sh", str(network.folder)])
+    network.root.run(["/bin/sh", "-c", KEEP_SETTINGS, "sh", network.options.guest_folder])
 
 
 def name_in_home(path: str) -> str | None:

@@ -1,5 +1,7 @@
 """Many units in one table: for the terminal, as JSON, as HTML, or as the course's page.
 
+No cell depends on the computer, so equal runs give equal tables.
+
 A row contains the counts of a unit's report, or an error if the unit's run left no report.
 """
 
@@ -15,7 +17,7 @@ from .agreement import STATUSES
 from .page import STYLE
 from .report import UnitReport, all_figures, all_steps, is_astray
 
-HEADS = ("unit", "steps", "checks", *STATUSES, "wall s", "virtual s")
+HEADS = ("unit", "steps", "checks", *STATUSES, "virtual s")
 
 
 class Counts(TypedDict):
@@ -27,7 +29,6 @@ class Counts(TypedDict):
     checks: int | None
     kinds: dict[str, int]
     """How many numbers are of each of the STATUSES; empty if there is no report."""
-    wall_s: float | None
     virtual_s: float | None
 
 
@@ -45,8 +46,10 @@ class SummaryRow(Counts):
     error: str
 
 
-def row_of(name: str, status: int, report: UnitReport | None, error: str) -> SummaryRow:
-    """Return the row of a unit. `error` is shown if there is no report."""
+def row_of(
+    name: str, status: int, report: UnitReport | None, error: str, folder: str
+) -> SummaryRow:
+    """Return the row of a unit, whose report is in `folder`. Without a report, `error` is shown."""
     if report is None:
         return {
             "name": name,
@@ -59,7 +62,6 @@ def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Sum
             "checks": None,
             "points": None,
             "of": None,
-            "wall_s": None,
             "virtual_s": None,
             "report": None,
             "error": error,
@@ -77,9 +79,8 @@ def row_of(name: str, status: int, report: UnitReport | None, error: str) -> Sum
         "checks": len(passed),
         "points": check["points"] if check else None,
         "of": check["of"] if check else None,
-        "wall_s": report["real_s"],
         "virtual_s": report["virtual_s"],
-        "report": f"{report['folder'].rpartition('/')[2]}/report.html",
+        "report": f"{folder}/report.html",
         "error": "; ".join(_faults(report)),
     }
 
@@ -106,20 +107,19 @@ def totals(rows: Sequence[SummaryRow]) -> Counts:
         "checks_passed": count(lambda row: row["checks_passed"]),
         "checks": count(lambda row: row["checks"]),
         "kinds": {status: sum(row["kinds"].get(status, 0) for row in rows) for status in STATUSES},
-        "wall_s": sum(row["wall_s"] or 0 for row in rows),
         "virtual_s": sum(row["virtual_s"] or 0 for row in rows),
     }
 
 
 def cells(name: str, counts: Counts) -> tuple[str, ...]:
     """Return the cells of a row, under HEADS."""
-    times = (counts["wall_s"], counts["virtual_s"])
+    seconds = counts["virtual_s"]
     return (
         name,
         _of(counts["performed"], counts["steps"]),
         _of(counts["checks_passed"], counts["checks"]),
         *(str(counts["kinds"].get(status, "-")) for status in STATUSES),
-        *("-" if seconds is None else f"{seconds:.0f}" for seconds in times),
+        "-" if seconds is None else f"{seconds:.0f}",
     )
 
 

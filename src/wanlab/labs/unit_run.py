@@ -8,6 +8,7 @@ results/lab06-seed1/
   figures/         the pictures
   home/            /home/admin at the end of the run
   step-31/         a record of the samples of that step; units may give it a name
+  computer.json    how long the run took here; no other file depends on the computer
 """
 
 from __future__ import annotations
@@ -98,7 +99,13 @@ def run_unit(
         home = folder / "home"
         student_files.install(SharedFolder(home).make(), [unit])
         with StepRunner(
-            unit, home, seed=seed, clock=clock, say=say, start_jitter_ns=start_jitter_ns
+            unit,
+            home,
+            guest_folder=student_files.guest_folder(),
+            seed=seed,
+            clock=clock,
+            say=say,
+            start_jitter_ns=start_jitter_ns,
         ) as runner:
             try:
                 steps, solved, check = _perform(unit, runner, seed, say)
@@ -127,12 +134,10 @@ def run_unit(
         if cpu is not None:
             report["cpu"] = cpu.model
         report["virtual_s"] = round(virtual_s, 6)
-        report["real_s"] = round(time.monotonic() - began, 3)
         report["warnings"] = warnings
-        report = _with_final_paths(report, folder, final)
-        report["folder"] = str(final)
         say("writing the report")
         _write(unit, runner.records, report, folder)
+        run_inputs.write_real_s(folder, time.monotonic() - began)
     return report
 
 
@@ -192,17 +197,8 @@ def _report(
             {"what": d.what, "decided": d.decided, "because": d.because} for d in unit.decisions
         ],
         "virtual_s": 0.0,
-        "real_s": 0.0,
         "warnings": [],
-        "folder": "",
     }
-
-
-def _with_final_paths(report: UnitReport, folder: Path, final: Path) -> UnitReport:
-    """Replace the name of the partial folder, which programs have printed (`xdg-open`)."""
-    before, after = (json.dumps(str(path))[1:-1] for path in (folder, final))
-    replaced: UnitReport = json.loads(json.dumps(report).replace(before, after))
-    return replaced
 
 
 # -- a student's work -----------------------------------------------------------------------------
@@ -239,7 +235,14 @@ def grade_work(
         if quick:
             steps = [replace(step, lines=tuple(map(shortened, step.lines))) for step in steps]
         with StepRunner(
-            unit, folder, seed=seed, clock=clock, say=say, confines=True, cpu=cpu
+            unit,
+            folder,
+            guest_folder=student_files.guest_folder(),
+            seed=seed,
+            clock=clock,
+            say=say,
+            confines=True,
+            cpu=cpu,
         ) as runner:
             before: list[Outcome] = []
             if unit.kind == "lab":
