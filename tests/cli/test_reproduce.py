@@ -69,15 +69,31 @@ def test_a_figure_is_run_judged_and_reported(wanlab: Any, tmp_path: Path) -> Non
 
 @pytest.mark.long
 @pytest.mark.machine
+def test_a_figure_is_the_same_bytes_in_every_folder(wanlab: Any, tmp_path: Path) -> None:
+    files = []
+    for folder in (tmp_path / "one", tmp_path / "two, with a longer path"):
+        options = ["--units", SMALL, "-j", "1", "--no-cache", "--output", str(folder)]
+        ran = wanlab("reproduce", "run", "round-trip", *options)
+        assert ran.status == 0, ran.errors
+        paths = sorted(path for path in folder.iterdir() if path.is_file())
+        files.append({path.name: path.read_bytes() for path in paths})
+        assert json.loads((folder / "computer" / "round-trip.json").read_text())["real_s"] > 0
+    assert files[0] == files[1]
+    assert set(files[0]) == {"round-trip.json", "round-trip.md", "round-trip.svg"}
+
+
+@pytest.mark.long
+@pytest.mark.machine
 def test_a_run_that_is_repeated_keeps_the_time_that_it_took(wanlab: Any, tmp_path: Path) -> None:
     measured = tmp_path / "results" / "gallery" / "round-trip.json"
+    cost = measured.parent / "computer" / measured.name
     said: list[str] = []
 
     def times_s() -> tuple[float | None, float | None]:
         ran = wanlab("reproduce", "run", "round-trip", "--units", SMALL, "-j", "1", "--no-cache")
         assert ran.status == 0, ran.errors
         said.append(ran.errors)
-        found = json.loads(measured.read_text())
+        found = json.loads(cost.read_text())
         return found["real_s"], found["processor_s"]
 
     first = times_s()
@@ -87,7 +103,7 @@ def test_a_run_that_is_repeated_keeps_the_time_that_it_took(wanlab: Any, tmp_pat
     measured.write_text("damaged")
     assert times_s() == (None, None)
     assert said[-1].endswith(
-        "round-trip: 4 of 4 runs were performed earlier, so the page gives no time"
+        "round-trip: 4 of 4 runs were performed earlier, so the index gives no time"
         " (to measure it, delete results/gallery/runs/round-trip-quick and use --no-cache)\n"
     )
 

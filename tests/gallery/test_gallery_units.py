@@ -61,7 +61,7 @@ def test_every_number_in_a_unit_has_a_source(name: str) -> None:
 def test_the_pages_agree_with_the_units_and_their_measurements() -> None:
     quick, full = pages.measured_units(DOCS, units()), pages.measured_units(DOCS, units(), FULL)
     assert (DOCS / pages.INDEX).read_text(encoding="utf-8") == pages.index_page(
-        units(), quick, full
+        units(), quick, full, pages.costs_of(DOCS, units())
     )
     for unit in units():
         if unit.name in quick:

@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import WanlabError
@@ -17,6 +17,7 @@ from wanlab.jobs.worker import Perform
 from wanlab.shared_folder import output_folder
 
 from . import pages, unit_file
+from .cost import UNKNOWN, Cost, read_cost, write_cost
 from .measurement import MeasuredFigure, measurement_of, read_measurement
 from .unit import QUICK, GalleryUnit
 
@@ -43,6 +44,7 @@ class Measuring:
 
         The second value has lines about what is missing: runs that failed, the time that it took.
         """
+        path = pages.measurement_path(self.output, unit.name, size)
         sweep = self.sweep(unit, size)
         began_s, cpu_began_s = time.monotonic(), _processor_s()
         cached = 0
@@ -63,19 +65,17 @@ class Measuring:
         lines = [
             f"failed: {failure.title(results.varied)}: {failure}" for failure in results.failures
         ]
-        measured = measurement_of(
-            unit.name,
-            size,
-            results,
-            seeds=sweep.design.repeats,
-            real_s=None if cached else time.monotonic() - began_s,
-            processor_s=None if cached or self.scheduler else _processor_s() - cpu_began_s,
-        )
-        path = pages.measurement_path(self.output, unit.name, size)
+        measured = measurement_of(unit.name, size, results, seeds=sweep.design.repeats)
         if cached:
-            measured = _with_earlier_times(measured, path)
-            lines += _lines_about_time(measured, cached, results.folder, self.output)
+            cost = _earlier_cost(measured, path)
+            lines += _lines_about_time(
+                measured, cost, cached, self.output / "runs" / sweep.folder.path.name
+            )
+        else:
+            processor_s = None if self.scheduler else _processor_s() - cpu_began_s
+            cost = Cost(time.monotonic() - began_s, processor_s)
         output_folder(path.parent).write(path.name, measured.to_json().encode())
+        write_cost(path, cost)
         if results.results:
             pages.write_pages(self.output, [unit_file.find(unit.name, self.units)], index=False)
         return measured, tuple(lines)
@@ -100,23 +100,21 @@ def load_figures(data: bytes, folder: Path) -> Perform:
     return perform
 
 
-def _with_earlier_times(measured: MeasuredFigure, path: Path) -> MeasuredFigure:
-    """Add how long the same measurement took when it was performed, if `path` says so."""
+def _earlier_cost(measured: MeasuredFigure, path: Path) -> Cost:
+    """Return how long the same measurement took when it was performed, if it is in `path`."""
     with suppress(WanlabError):
-        earlier = read_measurement(path)
-        if earlier.points == measured.points:
-            return replace(measured, real_s=earlier.real_s, processor_s=earlier.processor_s)
-    return measured
+        if read_measurement(path).points == measured.points:
+            return read_cost(path)
+    return UNKNOWN
 
 
 def _lines_about_time(
-    measured: MeasuredFigure, cached: int, runs: Path, output: Path
+    measured: MeasuredFigure, cost: Cost, cached: int, runs: Path
 ) -> Iterator[str]:
-    if measured.real_s is None:
-        shown = output / "runs" / runs.name
+    if cost.real_s is None:
         yield (
-            f"{measured.unit}: {cached} of {measured.runs} runs were performed earlier, so the page"
-            f" gives no time (to measure it, delete {shown} and use --no-cache)"
+            f"{measured.unit}: {cached} of {measured.runs} runs were performed earlier, so the index"
+            f" gives no time (to measure it, delete {runs} and use --no-cache)"
         )
 
 

@@ -1,6 +1,7 @@
 """The results of a sweep of a unit's experiment: each metric with its confidence interval.
 
-It is stored as a small JSON file, from which pages and figures can be made without the records.
+It is stored as a small JSON file, from which pages and figures can be made without the records. The
+file does not depend on the computer; `cost` keeps how long the sweep took.
 """
 
 from __future__ import annotations
@@ -76,9 +77,6 @@ class MeasuredFigure:
     seeds: int
     failed: int
     """Runs that failed or were not performed."""
-    real_s: float | None
-    """How long the sweep took; None if some of its runs came from the cache."""
-    processor_s: float | None
     wanlab: str
     kernel: str
     points: tuple[MeasuredPoint, ...]
@@ -99,15 +97,7 @@ class MeasuredFigure:
         return json.dumps(fields, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def measurement_of(
-    unit: str,
-    size: str,
-    results: Results,
-    *,
-    seeds: int,
-    real_s: float | None,
-    processor_s: float | None,
-) -> MeasuredFigure:
+def measurement_of(unit: str, size: str, results: Results, *, seeds: int) -> MeasuredFigure:
     """Summarise the results of a sweep."""
     names = tuple(results.results[0].parameters) if results.results else ()
     points = []
@@ -134,8 +124,6 @@ def measurement_of(
         runs=len(results.results),
         seeds=seeds,
         failed=len(results.failures) + results.missing,
-        real_s=None if real_s is None else round(real_s, 1),
-        processor_s=None if processor_s is None else round(processor_s, 1),
         wanlab=provenance.wanlab if provenance else "",
         kernel=provenance.kernel_release if provenance else "",
         points=tuple(points),

@@ -1,7 +1,8 @@
 """Write the pages of units and their index in Markdown, with the figures as SVG beside them.
 
-A page follows from the unit's folder and its measurements. It contains no date, so equal measurements
-give equal pages. A folder has NAME.json, from the quick design, and full/NAME.json, from the full one.
+A page follows from the unit's folder and its measurements. It contains no date and no time that a
+computer took, so equal measurements give equal pages. A folder has NAME.json, from the quick design,
+and full/NAME.json, from the full one. Only the index shows times, from computer/NAME.json beside them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from wanlab.shared_folder import output_folder
 from wanlab.text_table import markdown, markdown_row
 
-from .cost import estimated_full_s
+from .cost import UNKNOWN, Cost, estimated_full_s, read_cost
 from .figure import draw
 from .judgement import Judgement, judge
 from .measurement import Estimate, MeasuredFigure, read_measurement
@@ -94,6 +95,8 @@ CAPTION = (
 
 Measurements = Mapping[str, MeasuredFigure]
 """Measurements by the names of their units."""
+Costs = Mapping[tuple[str, str], Cost]
+"""Costs by the names of their units, and quick or full."""
 
 
 def measurement_path(folder: Path, name: str, size: str) -> Path:
@@ -123,19 +126,33 @@ def write_pages(folder: Path, units: Sequence[GalleryUnit], *, index: bool = Tru
             output_folder(folder).write(f"{unit.name}.md", text.encode())
             plot.save(draw(unit, measurement), folder / f"{unit.name}.svg")
     if index:
-        text = index_page(units, quick, full, folder=folder)
+        text = index_page(units, quick, full, costs_of(folder, units), folder=folder)
         output_folder(folder).write(INDEX, text.encode())
 
 
+def costs_of(folder: Path, units: Sequence[GalleryUnit]) -> Costs:
+    """Return the costs that a folder has."""
+    return {
+        (unit.name, size): read_cost(measurement_path(folder, unit.name, size))
+        for unit in units
+        for size in (QUICK, FULL)
+    }
+
+
 def index_page(
-    units: Sequence[GalleryUnit], quick: Measurements, full: Measurements, *, folder: Path = DOCS
+    units: Sequence[GalleryUnit],
+    quick: Measurements,
+    full: Measurements,
+    costs: Costs,
+    *,
+    folder: Path = DOCS,
 ) -> str:
     """Return the page with the table of all units, whose links work in this folder."""
     page = INTRODUCTION.format(
         units=_link("src/wanlab/gallery/units", UNITS, folder),
         records=_link("the records", DOCS.parents[1] / "reference" / "record.md", folder),
         sweeps=_link("sweeps", DOCS.parents[1] / "how-to" / "sweeps.md", folder),
-        table="\n".join(_index_table(units, quick, full)),
+        table="\n".join(_index_table(units, quick, full, costs)),
     )
     return wrapped(page)
 
@@ -146,7 +163,7 @@ def _link(text: str, target: Path, folder: Path) -> str:
 
 
 def _index_table(
-    units: Sequence[GalleryUnit], quick: Measurements, full: Measurements
+    units: Sequence[GalleryUnit], quick: Measurements, full: Measurements, costs: Costs
 ) -> Iterator[str]:
     """Yield the first prediction of each unit, the verdict, seeds and times."""
     yield from markdown(HEADS, ())
@@ -166,19 +183,20 @@ def _index_table(
             first.measured_text,
             f"{_word(judgement)} ({judgement.count})",
             str(measurement.seeds),
-            "" if unit.name not in quick else _seconds(measurement.processor_s),
-            _full_time(unit, quick.get(unit.name), full.get(unit.name)),
+            _seconds(costs.get((unit.name, QUICK), UNKNOWN).processor_s),
+            _full_time(unit, full.get(unit.name), costs),
         ]
         yield markdown_row(cells)
 
 
-def _full_time(unit: GalleryUnit, quick: MeasuredFigure | None, full: MeasuredFigure | None) -> str:
+def _full_time(unit: GalleryUnit, full: MeasuredFigure | None, costs: Costs) -> str:
     """Return the cell of the full design: its time and verdict, or an estimate of its time."""
     if full is not None:
         judgement = judge(unit, full)
         verdict = f"{_word(judgement)} ({judgement.count})"
-        return f"{_seconds(full.processor_s)} measured: {verdict}".strip()
-    estimate = None if quick is None else estimated_full_s(unit, quick)
+        processor_s = costs.get((unit.name, FULL), UNKNOWN).processor_s
+        return f"{_seconds(processor_s)} measured: {verdict}".strip()
+    estimate = estimated_full_s(unit, costs.get((unit.name, QUICK), UNKNOWN))
     return "" if estimate is None else f"{_seconds(estimate)} estimated"
 
 
@@ -317,11 +335,9 @@ def band(prediction: Prediction) -> str:
 
 
 def _conditions(unit: GalleryUnit, measurement: MeasuredFigure) -> str:
-    """Return the processor time, the versions, and the parameters that the whole design sets."""
-    seconds = measurement.processor_s
-    time = [] if seconds is None else [f"{seconds:.0f} s of processor time"]
+    """Return the versions, and the parameters that the whole design sets."""
     versions = [f"wanlab {measurement.wanlab}", f"kernel {measurement.kernel}"]
-    return ", ".join([*time, *versions, *_fixed_parameters(unit, measurement)])
+    return ", ".join([*versions, *_fixed_parameters(unit, measurement)])
 
 
 def _fixed_parameters(unit: GalleryUnit, measurement: MeasuredFigure) -> Iterator[str]:
