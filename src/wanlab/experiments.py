@@ -13,6 +13,7 @@ from wanlab.run.run import Run
 from wanlab.sweep.cache import forget_runs
 from wanlab.sweep.experiment import Experiment, experiment, load_experiment
 from wanlab.sweep.results import Results, read_results
+from wanlab.sweep.single import run_once as run_once
 from wanlab.sweep.sweep import Sweep
 
 __all__ = [

@@ -109,22 +109,20 @@ def test_a_session_of_one_mode_replays_in_the_other(modes: tuple[str, str], tmp_
 
 
 EXPERIMENT = """
-import os
 from wanlab import Run, experiment, shapes
 
 @experiment
 def pings(run: Run, *, leak: bool = False) -> None:
     with run.network(shapes.minimal()) as net:
         run.keep("ping.txt", net["h1"].run("ping -c 3 h2").output.encode())
-    run.keep("mode.txt", (os.environ["WANLAB_TRAPS"] if leak else "").encode())
+        run.keep("mode.txt", (net.options.traps if leak else "").encode())
     run.metric("received", 3)
 """
 
 
 def test_a_run_is_compared_in_both_modes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("WANLAB_TRAPS", "ptrace")
     (tmp_path / "pings.py").write_text(EXPERIMENT)
 
     def compare(*values: str) -> int:
@@ -145,4 +143,3 @@ def test_a_run_is_compared_in_both_modes(
     first, last = capsys.readouterr().out.splitlines()
     assert first == f"output mode.txt: line 1: 'ptrace' and '{other_mode()}'"
     assert last.startswith("different in ptrace (")
-    assert os.environ["WANLAB_TRAPS"] == "ptrace"

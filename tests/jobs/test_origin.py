@@ -210,6 +210,16 @@ def test_the_kernel_that_the_environment_names_is_in_the_origin(
     assert origin_of(definition, {"kernel": "6.12"})["kernel"] == "the kernel '6.12'"
 
 
+def test_a_kernel_has_the_same_key_whether_an_option_or_the_environment_names_it(
+    definition: Definition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_option = origin_of(definition, {}, "7.3")
+    assert origin_of(definition, {"kernel": "6.12"}, "7.3")["kernel"] == "the kernel '6.12'"
+    monkeypatch.setenv("WANLAB_KERNEL", "7.3")
+    assert origin_of(definition, {}) == by_option
+    assert origin_of(definition, {}, "6.12")["kernel"] == "the kernel '6.12'"
+
+
 def test_the_files_of_a_folder_are_inputs_by_name_and_content(package: Path) -> None:
     before = file_hashes(package, "unit", ["app.py"])
     assert list(before) == [
@@ -249,7 +259,7 @@ def test_the_whole_processor_is_in_the_origin_whoever_chooses_it(
     monkeypatch.setenv("WANLAB_CPU", "server-2019")
     assert origin_of(definition, {})["cpu"] == server
     assert origin_of(definition, {"cpu": "free"})["cpu"] == {}
-    assert origin_of(definition, {"cpu": "free"}, server)["cpu"] == server
+    assert origin_of(definition, {"cpu": "free"}, cpu=server)["cpu"] == server
     model = tmp_path / "mine.yaml"
     costs = "".join(f"  {name}: {{value: 5, source: a guess}}\n" for name in COSTS)
     model.write_text(f"cores: 2\ncosts:\n{costs}")

@@ -1,5 +1,8 @@
 """The kernel can be varied like a parameter, even if the experiment's function does not take it."""
 
+import json
+import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +10,8 @@ from typing import Any
 import pytest
 
 from wanlab import Design, Run, Sweep, experiment
+from wanlab.cli.options import machine_choice
+from wanlab.experiments import load_experiment
 from wanlab.machine.embedded import find_image
 from wanlab.record import Provenance
 from wanlab.sweep.report import provenance_section
@@ -24,6 +29,25 @@ def test_a_figure_may_be_over_the_kernel(tmp_path: Path) -> None:
     sweep = Sweep(plain, design, output=tmp_path)
     assert sweep.varied == ("kernel",)
     assert Sweep(plain, Design.grid({"x": [1, 2]}), output=tmp_path).varied == ("x",)
+
+
+@pytest.mark.machine
+@pytest.mark.costs(3)
+def test_the_chosen_kernel_and_mode_reach_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = shutil.copytree(find_image().folder, tmp_path / "mine") / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "hash": "my own"}))
+    monkeypatch.chdir(tmp_path)  # a worker has another current folder
+    before = dict(os.environ)
+    choice = machine_choice("mine", "ptrace")
+    losses = load_experiment(Path(__file__).with_name("losses.py"))
+    sweep = Sweep(losses, Design.grid({"loss": ["0%"]}), output=tmp_path / "out", choice=choice)
+    (result,) = sweep.run(jobs=1, uses_cache=False).results
+    assert result.record.provenance.kernel_manifest == "my own"
+    assert result.record.provenance.traps == "ptrace"
+    assert sweep.origin(sweep.tasks[0])["kernel"] == "my own"
+    assert dict(os.environ) == before
 
 
 def test_a_report_names_every_kernel_that_was_booted() -> None:

@@ -11,7 +11,7 @@ import typer
 from wanlab.errors import WanlabError
 
 from .display import has_display
-from .options import ChosenCpu, Kernel, SessionFile, Traps, folder_option
+from .options import ChosenCpu, ChosenKernel, ChosenTraps, SessionFile, folder_option
 
 CLASS = "A class"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
@@ -95,9 +95,9 @@ def web(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
-    kernel: Kernel = None,
+    kernel: ChosenKernel = None,
     cpu: ChosenCpu = None,
-    traps: Traps = None,
+    traps: ChosenTraps = None,
 ) -> None:
     """Open the laboratory in the browser.
 

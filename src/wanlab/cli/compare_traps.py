@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from wanlab.errors import RequirementError
 from wanlab.experiments import Result
-from wanlab.machine.embedded import find_image, in_mode, other_mode
+from wanlab.machine.embedded import find_image, other_mode
+from wanlab.network import MachineChoice
 from wanlab.record import Record, differences
 
 REFERENCE = "ptrace"
@@ -14,14 +16,14 @@ REFERENCE = "ptrace"
 DIGITS_OF_DIGEST = 12
 
 
-def compare(run: Callable[[], Result], kernel: str) -> int:
+def compare(run: Callable[..., Result], choice: MachineChoice) -> int:
     """Perform the run in both modes and print what differs; return 1 if anything does.
 
-    `kernel` is the name of the run's kernel. RequirementError if it has one mode only here, or if the
-    experiment itself chooses the mode.
+    `run` gets the `choice` with the mode. RequirementError if its kernel has one mode only here, or if
+    the experiment itself chooses the mode.
     """
-    other = other_mode(find_image(kernel))
-    records = {mode: _record_in(mode, run) for mode in (REFERENCE, other)}
+    other = other_mode(find_image(choice.kernel))
+    records = {mode: _record(run, replace(choice, traps=mode)) for mode in (REFERENCE, other)}
     lines = differences(*records.values())
     for line in lines:
         print(line)
@@ -33,12 +35,11 @@ def compare(run: Callable[[], Result], kernel: str) -> int:
     return 0
 
 
-def _record_in(mode: str, run: Callable[[], Result]) -> Record:
-    with in_mode(mode):
-        record = run().record
-    if record.provenance.traps != mode:
+def _record(run: Callable[..., Result], choice: MachineChoice) -> Record:
+    record = run(choice=choice).record
+    if record.provenance.traps != choice.traps:
         raise RequirementError(
-            f"the experiment ran in {record.provenance.traps or 'no'} mode, not in {mode}",
+            f"the experiment ran in {record.provenance.traps or 'no'} mode, not in {choice.traps}",
             "leave out traps= and machine= in it",
         )
     return record

@@ -19,6 +19,7 @@ from .options import (
     Seed,
     Traps,
     folder_option,
+    machine_choice,
     number_option,
 )
 
@@ -103,6 +104,7 @@ def run_experiment(
             output=output,
             no_cache=no_cache,
             here=here,
+            choice=machine_choice(kernel, traps),
             compares_traps=compare_traps,
             as_json=as_json,
         )
@@ -202,6 +204,7 @@ def sweep_experiment(
             stop_after=stop_after,
             no_cache=no_cache,
             plots=plots or [],
+            choice=machine_choice(kernel, traps),
             no_report=no_report,
             as_json=as_json,
         )

@@ -10,12 +10,12 @@ import typer
 from . import completions
 from .options import (
     ChosenCpu,
+    ChosenKernel,
+    ChosenTraps,
     Clock,
     Json,
-    Kernel,
     Pace,
     StartJitter,
-    Traps,
     Units,
     UnitSeed,
     file_option,
@@ -112,9 +112,9 @@ def lab_start(
     unit: UnitName,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: Kernel = None,
+    kernel: ChosenKernel = None,
     cpu: ChosenCpu = None,
-    traps: Traps = None,
+    traps: ChosenTraps = None,
     folder: Annotated[
         Path | None,
         folder_option(
@@ -187,9 +187,9 @@ def lab_run(
     ],
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: Kernel = None,
+    kernel: ChosenKernel = None,
     cpu: ChosenCpu = None,
-    traps: Traps = None,
+    traps: ChosenTraps = None,
     results: Annotated[
         Path, folder_option("Create the results folder of this run in FOLDER.")
     ] = Path("results"),
@@ -314,7 +314,7 @@ def lab_check(
     ] = None,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: Kernel = None,
+    kernel: ChosenKernel = None,
     cpu: ChosenCpu = None,
     folder: Annotated[
         Path | None, folder_option("Use FOLDER as /home/admin while the script runs, and keep it.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import OptionInfo
@@ -13,6 +13,9 @@ from wanlab.errors import WanlabError
 from wanlab.machine_options import MACHINE_OPTIONS
 
 from . import completions
+
+if TYPE_CHECKING:
+    from wanlab.network import MachineChoice
 
 
 def topology_option(help: str) -> OptionInfo:
@@ -158,9 +161,30 @@ def _choose_cpu(name: str) -> None:
     os.environ[CPU_VARIABLE] = str(Path(name).absolute()) if is_model_file(name) else name
 
 
+def machine_choice(
+    kernel: str | None = None, traps: str | None = None, cpu: str | None = None
+) -> MachineChoice:
+    """Return what these options choose, with absolute paths. A kernel is built if need be.
+
+    Raises WanlabError if there is no such kernel or processor.
+    """
+    from wanlab.machine.embedded import find_image
+    from wanlab.network import MachineChoice
+    from wanlab.topology.cpu import is_model_file, read_cpu
+
+    if kernel and (folder := Path(kernel).absolute()) == find_image(kernel).folder:
+        kernel = str(folder)
+    read_cpu(cpu)
+    if cpu and is_model_file(cpu):
+        cpu = str(Path(cpu).absolute())
+    return MachineChoice(kernel or "", traps or "", cpu)
+
+
 ChosenCpu = Annotated[str | None, machine_option("cpu", apply=_choose_cpu)]
-Kernel = Annotated[str | None, machine_option("kernel", apply=_boot)]
-Traps = Annotated[str | None, machine_option("traps", apply=_choose_traps)]
+ChosenKernel = Annotated[str | None, machine_option("kernel", apply=_boot)]
+ChosenTraps = Annotated[str | None, machine_option("traps", apply=_choose_traps)]
+Kernel = Annotated[str | None, machine_option("kernel")]
+Traps = Annotated[str | None, machine_option("traps")]
 Jobs = Annotated[
     int | None,
     number_option("Runs in parallel (default: one per CPU).", "-j", "--jobs", min=1),

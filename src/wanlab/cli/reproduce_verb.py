@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import completions
-from .options import Jobs, Json, Kernel, NoCache, Scheduler, Traps, folder_option
+from .options import Jobs, Json, Kernel, NoCache, Scheduler, Traps, folder_option, machine_choice
 from .usage import Commands
 
 reproduce = Commands(
@@ -110,6 +110,7 @@ def reproduce_run(
             output=output,
             units=units,
             no_cache=no_cache,
+            choice=machine_choice(kernel, traps),
             as_json=as_json,
         )
     )

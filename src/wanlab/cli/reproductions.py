@@ -16,6 +16,7 @@ from wanlab.gallery.measure import Measuring
 from wanlab.gallery.measurement import MeasuredFigure
 from wanlab.gallery.unit import FULL, QUICK, GalleryUnit
 from wanlab.gallery.wrapping import wrapped
+from wanlab.network import MachineChoice
 from wanlab.text_table import aligned
 
 from . import sweeps
@@ -92,6 +93,7 @@ def run(
     output: Path,
     units: Path | None,
     no_cache: bool,
+    choice: MachineChoice,
     as_json: bool,
 ) -> int:
     """Perform the figures' sweeps and print their verdicts; return 1 if a run failed."""
@@ -100,7 +102,7 @@ def run(
         unit_file.find(name, known)
         for name in (unit_file.names(known) if ALL in names else dict.fromkeys(names))
     ]
-    measuring = Measuring(output, known, jobs, scheduler, uses_cache=not no_cache)
+    measuring = Measuring(output, known, jobs, scheduler, not no_cache, choice)
     measured = {unit.name: _measure(unit, FULL if full else QUICK, measuring) for unit in chosen}
     _print(chosen, measured, output, as_json=as_json)
     return 1 if any(each.failed for each in measured.values()) else 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wanlab import Design, Sweep
 from wanlab.errors import WanlabError
-from wanlab.experiments import Experiment
+from wanlab.network import MachineChoice
 from wanlab.standard_tests import catalog
 from wanlab.text_table import aligned
 
@@ -44,6 +44,7 @@ def run(
     ending: str,
     flent: bool,
     no_cache: bool,
+    choice: MachineChoice,
     as_json: bool,
 ) -> int:
     """Perform a test with all values and seeds; return 1 if a run failed."""
@@ -67,21 +68,13 @@ def run(
         "topology": _as_text(topo) if topo else "",
     }
     design = Design(axes, ({k: v for k, v in fixed.items() if v != ""},), repeats=seeds)
-    folder = output or Path("results") / test.name
-    return _perform(standard_test, design, folder, jobs, ending, flent, no_cache, as_json)
+    task = Sweep(standard_test, design, output=output or Path("results") / test.name, choice=choice)
+    return _perform(task, jobs, ending, flent, no_cache, as_json)
 
 
 def _perform(
-    experiment: Experiment,
-    design: Design,
-    folder: Path,
-    jobs: int | None,
-    ending: str,
-    flent: bool,
-    no_cache: bool,
-    as_json: bool,
+    task: Sweep, jobs: int | None, ending: str, flent: bool, no_cache: bool, as_json: bool
 ) -> int:
-    task = Sweep(experiment, design, output=folder)
     with sweeps.shown(task) as listener:
         results = task.run(jobs=jobs, uses_cache=not no_cache, retry_failed=True, progress=listener)
     for failure in results.failures:

@@ -21,7 +21,9 @@ from wanlab.experiments import (
     SweepProgress,
     forget_runs,
     load_experiment,
+    run_once,
 )
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.text_table import aligned
 
 LINE_INTERVAL_S = 10.0
@@ -44,13 +46,14 @@ def sweep(
     plots: Sequence[str],
     no_report: bool,
     as_json: bool,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Perform the runs that are not done and print the results; return 1 if a run failed."""
     experiment = _find(file)
     if plots:
         experiment = replace(experiment, plots=tuple(plots))
     design = _design(experiment, values, repeats, full)
-    task = Sweep(experiment, design, output=output)
+    task = Sweep(experiment, design, output=output, choice=choice)
     try:
         with shown(task) as listener:
             results = task.run(
@@ -98,6 +101,7 @@ def run(
     here: bool,
     compares_traps: bool = False,
     as_json: bool,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Perform one run and print its metrics."""
     experiment = _find(file)
@@ -107,13 +111,14 @@ def run(
             raise WanlabError(
                 f"{name} has {len(texts)} values, but a single run takes one", "use: wanlab sweep"
             )
-    parameters = {name: texts[0] for name, texts in settings.items()}
+    parameters = experiment.resolve({name: texts[0] for name, texts in settings.items()})
+    perform = partial(run_once, experiment, parameters, seed, is_here=here)
     if compares_traps:
         from .compare_traps import compare
 
-        perform = partial(experiment.run, seed=seed, cache=False, here=here, **parameters)
-        return compare(perform, parameters.get("kernel", ""))
-    result = experiment.run(seed=seed, cache=not no_cache, here=here, **parameters)
+        kernel = settings.get("kernel", [choice.kernel])[0]
+        return compare(partial(perform, uses_cache=False), replace(choice, kernel=kernel))
+    result = perform(uses_cache=not no_cache, choice=choice)
     if output is not None:
         _copy(result, output)
     if as_json:

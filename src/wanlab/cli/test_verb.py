@@ -17,6 +17,7 @@ from .options import (
     WireOption,
     choice_option,
     folder_option,
+    machine_choice,
     node_option,
     number_option,
     topology_option,
@@ -146,6 +147,7 @@ def run_test(
             ending=ending,
             flent=flent,
             no_cache=no_cache,
+            choice=machine_choice(traps=traps),
             as_json=as_json,
         )
     )

@@ -14,6 +14,7 @@ from wanlab.experiments import Sweep, SweepProgress
 from wanlab.jobs.job import Job, Say
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.worker import Perform
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import output_folder
 
 from . import pages, unit_file
@@ -31,11 +32,12 @@ class Measuring:
     jobs: int | None = None
     scheduler: str = ""
     uses_cache: bool = True
+    choice: MachineChoice = NO_CHOICE
 
     def sweep(self, unit: GalleryUnit, size: str) -> Sweep:
         """Return the sweep of a figure's quick or full design."""
         folder = self.output / "runs" / f"{unit.name}-{size}"
-        return Sweep(unit.experiment, unit.design(size), output=folder)
+        return Sweep(unit.experiment, unit.design(size), output=folder, choice=self.choice)
 
     def measure(
         self, unit: GalleryUnit, size: str, listener: Listener | None = None

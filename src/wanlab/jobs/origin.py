@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from wanlab.machine.defaults import default_cpu, default_kernel
+from wanlab.machine.defaults import user_default
 from wanlab.machine.embedded.image import find_image
 from wanlab.record.provenance import as_text
 from wanlab.topology.cpu import Processor, cpu_words, read_cpu
@@ -77,8 +77,8 @@ def current_origin(
         "parameters": dict(parameters or {}),
         "clock": clock,
         "wanlab": code_hash(PACKAGE, uninvolved_folders),
-        "kernel": kernel_hash(kernel or default_kernel()),
-        "cpu": cpu_words(read_cpu(default_cpu() if cpu is None else cpu)),
+        "kernel": kernel_hash(kernel or user_default().kernel),
+        "cpu": cpu_words(read_cpu(user_default().cpu if cpu is None else cpu)),
         "programs": program_hashes((*PROGRAMS, *programs)),
         "python": platform.python_version(),
     }

@@ -20,7 +20,7 @@ from wanlab.jobs.pool import Workers
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.store import OTHER_RESULTS, writing_to
 from wanlab.jobs.worker import JobProgram, Perform
-from wanlab.machine.defaults import default_cpu
+from wanlab.machine.defaults import user_default
 from wanlab.machine.embedded import find_image
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
@@ -242,7 +242,7 @@ def distribution_of(
 
 def with_processor() -> str:
     """Return ", processor NAME" if the user has chosen one."""
-    cpu = read_cpu(default_cpu())
+    cpu = read_cpu(user_default().cpu)
     return "" if cpu is None else f", processor {cpu.model}"
 
 
@@ -259,7 +259,7 @@ def write_summary(
     RequirementError if the folder cannot be written.
     """
     about: dict[str, object] = {"seed": seed, "clock": clock}
-    if (cpu := read_cpu(default_cpu())) is not None:
+    if (cpu := read_cpu(user_default().cpu)) is not None:
         about["cpu"] = cpu.model
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")

@@ -1,6 +1,7 @@
-"""The kernel, the mode of traps and the processor that a user has chosen for networks that name none.
+"""The kernel, the mode of traps and the processor that a user chooses for networks that name none.
 
-They are environment variables, so that they also hold for the programs that a command starts.
+A command hands its choice on as an argument, also to worker processes. What it leaves out is the
+user's default, which comes from variables of the environment. They are read here and nowhere else.
 """
 
 from __future__ import annotations
@@ -8,28 +9,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 KERNEL_VARIABLE = "WANLAB_KERNEL"
-"""The name of the kernel, or the folder of its image."""
 TRAPS_VARIABLE = "WANLAB_TRAPS"
-"""The mode; see `embedded/traps.py`."""
 CPU_VARIABLE = "WANLAB_CPU"
-"""The name of a processor's model, or the path of its file; see `topology/cpu.py`."""
 
 
-def default_kernel() -> str:
-    """Return the user's kernel; "" if none was chosen."""
-    return os.environ.get(KERNEL_VARIABLE, "")
+@dataclass(frozen=True)
+class MachineChoice:
+    """A choice for networks that choose nothing themselves; "" and None: the default."""
+
+    kernel: str = ""
+    """The name of the kernel, or the folder of its image."""
+    traps: str = ""
+    """The mode; see `embedded/traps.py`."""
+    cpu: str | None = None
+    """The name of a processor's model, or the path of its file; see `topology/cpu.py`."""
 
 
-def default_traps() -> str:
-    """Return the user's mode of traps; "" if none was chosen."""
-    return os.environ.get(TRAPS_VARIABLE, "")
+NO_CHOICE = MachineChoice()
 
 
-def default_cpu() -> str | None:
-    """Return the user's processor; None if none was chosen."""
-    return os.environ.get(CPU_VARIABLE) or None
+def user_default() -> MachineChoice:
+    """Return what the user has chosen in the environment."""
+    return MachineChoice(
+        os.environ.get(KERNEL_VARIABLE, ""),
+        os.environ.get(TRAPS_VARIABLE, ""),
+        os.environ.get(CPU_VARIABLE) or None,
+    )
 
 
 @contextmanager

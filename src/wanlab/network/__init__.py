@@ -1,5 +1,8 @@
 """A live network, and the handles to its nodes, processes and connections."""
 
+from wanlab.machine.defaults import NO_CHOICE as NO_CHOICE
+from wanlab.machine.defaults import MachineChoice as MachineChoice
+
 from .host_service import Connection, call_host, open_request
 from .network import Network
 from .node import LiveNode

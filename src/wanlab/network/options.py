@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wanlab.errors import RequirementError, WanlabError
 from wanlab.machine import DEFAULT_LINE_RATE_BPS, Clock, Machine, MachineKind, MachineTraits
-from wanlab.machine.defaults import default_cpu, default_kernel
+from wanlab.machine.defaults import user_default
 from wanlab.machine.here import HereMachine, is_inside, read_about
 from wanlab.machine.kinds import traits_of
 from wanlab.plan import Wire
@@ -91,7 +91,7 @@ class NetworkOptions:
         if traits.is_shared:
             defaults = _defaults_inside(clock, seed, kernel or kernel_of_topology, traps)
         else:
-            defaults = _Defaults(cpu=default_cpu())
+            defaults = _Defaults(cpu=user_default().cpu)
         absolute_folder = _absolute(Path(folder))
         processor = read_cpu(defaults.cpu if cpu is None else cpu)
         chosen_clock = defaults.clock if clock is None else clock
@@ -120,7 +120,7 @@ class NetworkOptions:
             line_rate_bps=defaults.line_rate_bps if line_rate_bps is None else line_rate_bps,
             allow_connect=tuple(_read_address(text) for text in allow_connect),
             visible_folders=tuple(str(_absolute(Path(path))) for path in visible_folders),
-            kernel=kernel or default_kernel() or kernel_of_topology,
+            kernel=kernel or user_default().kernel or kernel_of_topology,
             traps=traps or "",
         )
 

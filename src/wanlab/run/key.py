@@ -12,17 +12,21 @@ from .run import CPU, KERNEL
 
 
 def origin_of(
-    definition: Definition, parameters: Parameters, cpu: Mapping[str, object] | None = None
+    definition: Definition,
+    parameters: Parameters,
+    kernel: str = "",
+    cpu: Mapping[str, object] | None = None,
 ) -> Origin:
     """Return what the result of a run with these parameters depends on, except for its seed.
 
-    `cpu` is the processor, from an origin (default: what the parameters or the user have chosen).
+    `kernel` is for a run whose parameters name none. `cpu` is the processor, from an origin (default:
+    what the parameters or the user have chosen).
     """
     is_set = definition.has_set(CPU, parameters)
     return current_origin(
         {"experiment": definition.source.digest()},
         parameters=parameters,
-        kernel=str(parameters.get(KERNEL, "")),
+        kernel=str(parameters.get(KERNEL, "")) or kernel,
         cpu=str(parameters[CPU]) if cpu is None and is_set else cpu,
         programs=definition.programs,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from wanlab.errors import WanlabError
@@ -12,6 +13,7 @@ from wanlab.jobs.archive import unpack
 from wanlab.jobs.job import Job, Say
 from wanlab.jobs.origin import Origin, differences
 from wanlab.jobs.worker import JobProgram, Perform
+from wanlab.network import MachineChoice
 
 from .definition import Definition
 from .key import origin_of
@@ -54,21 +56,28 @@ def load(data: bytes, folder: Path) -> Perform:
     def perform_job(job: Job, say: Say) -> None:
         origin: Origin = job.options["origin"]
         task = Task(**job.subject)
+        choice = MachineChoice(**job.options["machine"])
         if job.options["is_checked"]:
-            _check_origin(definition, task, origin)
-        perform(definition, task, job.folder, origin, folder)
+            _check_origin(definition, task, origin, choice.kernel)
+        perform(definition, task, job.folder, origin, choice, folder)
 
     return perform_job
 
 
 def job_of(
-    task: Task, folder: Path, origin: Origin, final: Path | None = None, *, is_checked: bool = False
+    task: Task,
+    folder: Path,
+    origin: Origin,
+    choice: MachineChoice,
+    final: Path | None = None,
+    *,
+    is_checked: bool = False,
 ) -> Job:
     """Return the job that performs a run and writes its folder.
 
     With `is_checked`, the computer that performs it refuses it if the result would be another one.
     """
-    options = {"origin": origin, "is_checked": is_checked}
+    options = {"origin": origin, "machine": asdict(choice), "is_checked": is_checked}
     return Job(task.title(), task.subject, folder, options, final)
 
 
@@ -77,6 +86,7 @@ def perform(
     task: Task,
     folder: Path,
     origin: Origin,
+    choice: MachineChoice,
     source_folder: Path | None,
 ) -> None:
     """Perform a run in this process and write its folder."""
@@ -92,6 +102,7 @@ def perform(
         task.seed,
         working,
         files=definition.files,
+        choice=choice,
         cpu=origin["cpu"],
         replaces_cpu=definition.has_set(CPU, task.parameters),
     )
@@ -100,9 +111,10 @@ def perform(
     write_result(folder, definition.name, task, run.metrics, run.record(), origin)
 
 
-def _check_origin(definition: Definition, task: Task, origin: Origin) -> None:
+def _check_origin(definition: Definition, task: Task, origin: Origin, kernel: str) -> None:
     """Raise WanlabError if kernel, wanlab or programs of this computer differ from the origin's."""
-    here = origin_of(definition, task.parameters, origin["cpu"])  # the origin has the model's file
+    # The processor is the origin's, which has the content of a model's file.
+    here = origin_of(definition, task.parameters, kernel, origin["cpu"])
     if different := differences(origin, here):
         raise WanlabError(
             f"{os.uname().nodename} would give a different result: {'; '.join(different)}",

@@ -25,7 +25,7 @@ from wanlab.input_file import read_input
 from wanlab.measure import Sampling
 from wanlab.measure.metrics import Metric
 from wanlab.measure.readings import Sampler
-from wanlab.network import Network, Process
+from wanlab.network import NO_CHOICE, MachineChoice, Network, Process
 from wanlab.record import Provenance, Record, Table
 from wanlab.shared_folder import SharedFolder, file_error
 from wanlab.topology import Topology
@@ -62,6 +62,7 @@ class Run:
         folder: Path,
         *,
         files: Sequence[str] = (),
+        choice: MachineChoice = NO_CHOICE,
         cpu: Mapping[str, object] | None = None,
         replaces_cpu: bool = False,
     ) -> None:
@@ -75,6 +76,7 @@ class Run:
         """For random choices of the experiment itself."""
         self.metrics: dict[str, Metric] = {}
         self._files = tuple(files)
+        self._choice = choice
         self._cpu = cpu
         self._replaces_cpu = replaces_cpu
         self._tables: dict[str, Table] = {}
@@ -89,8 +91,8 @@ class Run:
     def network(self, topology: Topology, **options: Any) -> Iterator[Network]:
         """Run a network. The options are those of `Network`, except its seed and its folders.
 
-        It boots the kernel that the run's parameter `kernel` names, if it has one. Likewise, its nodes
-        have the processor that the parameter `cpu` names.
+        It boots the kernel that the run's parameter `kernel` names, if it has one, otherwise the one
+        that the user has chosen. Likewise, its nodes have the processor that the parameter `cpu` names.
 
         Raises WanlabError for a second network.
         """
@@ -102,7 +104,8 @@ class Run:
                 "leave it out of run.network(...)",
             )
         chosen = {
-            "kernel": str(self.parameters.get(KERNEL, "")),
+            "kernel": str(self.parameters.get(KERNEL, "")) or self._choice.kernel,
+            "traps": self._choice.traps,
             "cpu": self._cpu or None,
             **options,
         }

@@ -9,6 +9,7 @@ from wanlab.errors import WanlabError
 from wanlab.jobs.batch import MEMORY_HINT, perform_one
 from wanlab.jobs.job import FINISHED
 from wanlab.jobs.origin import key_of
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.run.definition import Definition
 from wanlab.run.design import Parameters
 from wanlab.run.key import origin_of
@@ -26,6 +27,7 @@ def run_once(
     *,
     uses_cache: bool,
     is_here: bool,
+    choice: MachineChoice = NO_CHOICE,
 ) -> Result:
     """Return the result of a run, from the cache if possible.
 
@@ -33,7 +35,7 @@ def run_once(
     WanlabError if the run fails.
     """
     refuse_in_worker()
-    origin = origin_of(definition, parameters)
+    origin = origin_of(definition, parameters, choice.kernel)
     task = Task(dict(parameters), seed, key_of(origin, seed))
     cache = Cache() if uses_cache else None
     if cache and (cached := cache.find(task.key)):
@@ -43,9 +45,10 @@ def run_once(
     folder = temporary.path / "run"
     if is_here:
         source_folder = definition.origin_file.parent if definition.origin_file else None
-        perform(definition, task, folder, origin, source_folder)
+        perform(definition, task, folder, origin, choice, source_folder)
     else:
-        ended = perform_one(program_of(definition.source), job_of(task, folder, origin))
+        job = job_of(task, folder, origin, choice)
+        ended = perform_one(program_of(definition.source), job)
         if ended.status != FINISHED:
             failure = read_run_failure(folder)
             reason = f"the run's process ended without a result; {MEMORY_HINT}"

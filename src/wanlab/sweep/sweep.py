@@ -22,6 +22,7 @@ from wanlab.jobs.origin import Origin, key_of
 from wanlab.jobs.pool import Pool, Workers
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.store import writing_to
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.record.file import is_complete
 from wanlab.run.definition import Definition
 from wanlab.run.design import Design, Parameters
@@ -50,7 +51,9 @@ class Sweep:
         design: Design | None = None,
         *,
         output: str | Path | None = None,
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
+        self.choice = choice
         self.experiment = experiment
         self.design = design or experiment.design
         self.folder = SweepFolder(Path(output or Path("results") / experiment.name).absolute())
@@ -72,7 +75,7 @@ class Sweep:
         self.tasks = tuple(self._task(parameters, seed) for parameters, seed in runs)
 
     def _task(self, parameters: Parameters, seed: int) -> Task:
-        origin = origin_of(self.experiment, parameters)
+        origin = origin_of(self.experiment, parameters, self.choice.kernel)
         key = key_of(origin, seed)
         self._origins[key] = origin
         return Task(parameters, seed, key, self.varied)
@@ -205,6 +208,7 @@ class _Runs(BatchTasks[Task]):
             task,
             self.folder.attempt_folder(task),
             self._sweep.origin(task),
+            self._sweep.choice,
             self.folder.result_folder(task),
             is_checked=self._is_remote,
         )

@@ -25,7 +25,7 @@ from typing import Any
 from wanlab.errors import RequirementError
 from wanlab.user_cache import user_cache_folder
 
-from ..defaults import default_kernel
+from ..defaults import user_default
 from . import first_use
 
 DEFAULT_KERNEL = "6.12"
@@ -98,7 +98,7 @@ def find_image(kernel: str = "") -> Image:
             f"a machine needs an x86-64 processor; this computer is {platform.machine()}",
             "use a computer with one (wanlab docs limitations, Platforms)",
         )
-    named = kernel or default_kernel()
+    named = kernel or user_default().kernel
     if "/" not in named and len(named) > MAX_NAME_CHARACTERS:
         raise RequirementError(
             f'there is no kernel "{named[:SHOWN_CHARACTERS]}..."',

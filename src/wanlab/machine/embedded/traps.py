@@ -25,7 +25,7 @@ from typing import get_args
 from wanlab.errors import RequirementError, did_you_mean
 
 from .. import Clock
-from ..defaults import TRAPS_VARIABLE, default_traps
+from ..defaults import TRAPS_VARIABLE, user_default
 from ..traits import Traps
 from .confinement import landlock_version
 from .image import Image
@@ -60,7 +60,7 @@ def choose_traps(
 
 def chosen_mode() -> Traps | None:
     """Return the mode that WANLAB_TRAPS names. RequirementError if there is no such mode."""
-    name = default_traps()
+    name = user_default().traps
     return read_mode(name) if name else None
 
 
