@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from dev import command, kernel, packages, setup, ui, venv
+from dev import command, kernel, mininet_package, packages, setup, ui, venv
 from dev.errors import DevError
 from dev.places import ROOT
 from dev.setup import Missing
@@ -22,6 +22,7 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(venv, "install", lambda *, development: steps.append("venv"))
     monkeypatch.setattr(kernel, "build", lambda: steps.append("kernel"))
     monkeypatch.setattr(kernel, "source_versions", list)
+    monkeypatch.setattr(mininet_package, "fetch", lambda: steps.append("mininet"))
     monkeypatch.setattr(ui, "build", lambda: steps.append("ui"))
     return steps
 
@@ -33,6 +34,7 @@ def on_a_computer(
     venv_is_made: bool,
     image: str | None,
     ui_is_built: bool = True,
+    has_mininet: bool = True,
 ) -> None:
     monkeypatch.setattr(
         packages, "missing", lambda wanted: [p.name for p in wanted if p.name in lacks]
@@ -40,20 +42,74 @@ def on_a_computer(
     monkeypatch.setattr(venv, "is_up_to_date", lambda *, development: venv_is_made)
     monkeypatch.setattr(kernel, "found", lambda: image)
     monkeypatch.setattr(ui, "is_up_to_date", lambda: ui_is_built)
+    monkeypatch.setattr(mininet_package, "is_up_to_date", lambda: has_mininet)
 
 
 def test_a_fresh_computer_gets_everything_in_order(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
 ) -> None:
     on_a_computer(
-        monkeypatch, lacks=["kmod", "flex"], venv_is_made=False, image=None, ui_is_built=False
+        monkeypatch,
+        lacks=["kmod", "flex"],
+        venv_is_made=False,
+        image=None,
+        ui_is_built=False,
+        has_mininet=False,
     )
     setup.set_up()
-    assert done == ["apt ('kmod', 'flex')", "venv", "kernel", "ui"]
+    assert done == ["apt ('kmod', 'flex')", "venv", "kernel", "mininet", "ui"]
     said = capsys.readouterr().err
     assert "install 2 packages, as root" in said
     assert said.index("kmod flex") < said.index(".venv") < said.index("build the kernel")
     assert said.index("build the kernel") < said.index("browser front end")
+
+
+def test_setup_goes_on_if_mininet_cannot_be_fetched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], done: list[str]
+) -> None:
+    def fail() -> None:
+        raise DevError("apt-get download mininet failed (exit status 100)", "  no network")
+
+    on_a_computer(
+        monkeypatch,
+        lacks=[],
+        venv_is_made=True,
+        image="kernel",
+        ui_is_built=False,
+        has_mininet=False,
+    )
+    monkeypatch.setattr(mininet_package, "fetch", fail)
+    assert setup.set_up() is None
+    assert done == ["ui"]
+    said = capsys.readouterr().err
+    assert "  apt-get download mininet; dpkg -x  (nothing of it is installed)\n" in said
+    assert "setup: a test will not compare with Mininet: apt-get download mininet failed" in said
+
+
+DEB_TOOLS = {
+    "apt-get": 'echo "$@" > ../asked; : > mininet_2.3.0-1_amd64.deb',
+    "dpkg": """parts=$3/usr/lib/python3/dist-packages/mininet; mkdir -p $parts $3/usr/bin
+echo version > $parts/net.py; echo program > $3/usr/bin/mnexec; echo other > $3/usr/bin/mn""",
+}
+
+
+def test_two_parts_of_mininets_package_are_kept_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, lines in DEB_TOOLS.items():
+        (tools / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for _ in range(2):  # the second replaces the first
+        mininet_package.fetch()
+    cache = tmp_path / "cache" / "wanlab"
+    kept = sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
+    assert kept == ["asked", "mininet/mininet/net.py", "mininet/mnexec"]
+    assert (cache / "asked").read_text().endswith("download mininet\n")
+    assert mininet_package.is_up_to_date()
 
 
 def test_a_second_setup_does_nothing_and_says_so(

@@ -1,7 +1,8 @@
 """`./dev setup`: lists what is missing, then installs it.
 
 The browser page comes last. Its packages come from another registry (npm's), which a proxy may block.
-If it cannot be built, everything else works, and only the tests of the page are skipped.
+If it cannot be built, everything else works, and only the tests of the page are skipped. So does a test
+that compares with Mininet, if that cannot be fetched.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import kernel, packages, ui, venv
+from . import kernel, mininet_package, packages, ui, venv
 from .errors import DevError
 from .places import ROOT
 
@@ -26,10 +27,11 @@ class Missing:
     venv: bool = False
     development: bool = True
     kernel: bool = False
+    mininet: bool = False
     ui: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.packages or self.venv or self.kernel or self.ui)
+        return bool(self.packages or self.venv or self.kernel or self.mininet or self.ui)
 
     def describe(self) -> list[str]:
         """Return lines that describe what will be installed."""
@@ -45,6 +47,9 @@ class Missing:
         if self.kernel:
             lines.append("build the kernel into your cache: about five minutes on two cores")
             lines.append("  python3 kernel/build.py build")
+        if self.mininet:
+            lines.append("fetch Mininet into your cache, for a test that compares with it:")
+            lines.append("  apt-get download mininet; dpkg -x  (nothing of it is installed)")
         if self.ui:
             lines.append("build the browser front end into src/wanlab/web/static: half a minute")
             lines.append("  npm ci; vite build  (in ui/, with the Node of .venv)")
@@ -83,6 +88,7 @@ def find_missing(scope: Scope) -> tuple[Missing, str]:
         venv=not venv.is_up_to_date(development=scope.development),
         development=scope.development,
         kernel=needs_kernel,
+        mininet=scope.kernel and scope.development and not mininet_package.is_up_to_date(),
         ui=scope.page and not ui.is_up_to_date(),
     )
     page = "the browser front end" if scope.page else None
@@ -128,6 +134,11 @@ def _set_up(scope: Scope) -> DevError | None:
         venv.install(development=missing.development)
     if missing.kernel:
         kernel.build()
+    if missing.mininet:
+        try:
+            mininet_package.fetch()
+        except DevError as error:
+            print(f"setup: a test will not compare with Mininet: {error}", file=sys.stderr)
     if missing.ui:
         try:
             ui.build()
