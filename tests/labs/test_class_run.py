@@ -54,7 +54,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(class_run, "load_grading", sample_grading.load)
     monkeypatch.setenv(sample_grading.LOG, str(tmp_path / "log"))
     monkeypatch.setattr(
-        run_inputs, "origin_of", lambda unit, clock, work, cpu: PARTS | work | {"cpu": cpu}
+        run_inputs,
+        "origin_of",
+        lambda unit, clock, work, choice: PARTS | work | {"cpu": choice.cpu},
     )
     return tmp_path
 
@@ -208,7 +210,7 @@ def test_work_is_graded_again_with_another_wanlab_kernel_or_program(
     grade(folder)
     assert graded(folder) == ["4 7"]
     origin = PARTS | {part: "another"}
-    monkeypatch.setattr(run_inputs, "origin_of", lambda unit, clock, work, cpu: origin | work)
+    monkeypatch.setattr(run_inputs, "origin_of", lambda unit, clock, work, choice: origin | work)
     grade(folder)
     assert graded(folder) == ["4 7", "4 7"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +12,13 @@ from types import SimpleNamespace
 import pytest
 
 from wanlab.jobs import origin
-from wanlab.jobs.origin import PACKAGE, code_hash, kernel_hash
+from wanlab.jobs.origin import PACKAGE, code_hash, kernel_hash, key_of
 from wanlab.jobs.programs import program_hashes
 from wanlab.labs import catalog
 from wanlab.labs.run_inputs import finished_run, key, origin_of
 from wanlab.labs.unit import Check, Unit
 from wanlab.machine.guest_environment import ENVIRONMENT
+from wanlab.network import MachineChoice
 
 
 @pytest.fixture
@@ -43,10 +44,11 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     image = SimpleNamespace(manifest_hash="6.12")
     monkeypatch.setattr(origin, "find_image", lambda kernel: image)
-    return image
+    yield image
+    kernel_hash.cache_clear()
 
 
 @pytest.fixture
@@ -161,6 +163,26 @@ def test_the_work_that_is_graded_is_an_input(unit: Unit) -> None:
     assert graded["inputs"] == {**without["inputs"], "submission": "its hash"}
     assert graded["programs"]["tc"] == "missing"
     assert graded["kernel"] == "6.12"
+
+
+def test_the_chosen_kernel_and_processor_are_in_the_origin(
+    unit: Unit, kernel: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def booted(name: str) -> SimpleNamespace:
+        return SimpleNamespace(manifest_hash="7.3") if name == "7.3" else kernel
+
+    monkeypatch.setattr(origin, "find_image", booted)
+    kernel_hash.cache_clear()
+    default = origin_of(unit, "virtual")
+    chosen = origin_of(unit, "virtual", choice=MachineChoice("7.3", "ptrace", "server-2019"))
+    assert (default["kernel"], default["cpu"]) == ("6.12", {})
+    assert (chosen["kernel"], chosen["cpu"]["model"]) == ("7.3", "server-2019")
+    monkeypatch.setenv("WANLAB_KERNEL", "7.3")
+    monkeypatch.setenv("WANLAB_CPU", "server-2019")
+    assert origin_of(unit, "virtual") == chosen
+    free = MachineChoice("6.12", cpu="free")
+    assert origin_of(unit, "virtual", choice=free) == default
+    assert key(unit, seed=1, clock="virtual", choice=free) == key_of(default, 1)
 
 
 def test_a_finished_run_counts_only_with_the_same_digest(unit: Unit, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from machines import (
 )
 
 from wanlab import Network, shapes
-from wanlab.errors import RequirementError
+from wanlab.errors import RequirementError, WanlabError
 from wanlab.labs import catalog, unit_run
 from wanlab.labs.class_run import ClassOptions, ClassRun
 from wanlab.machine import checkup
 from wanlab.machine.embedded import Image, traps
 from wanlab.machine.embedded.traps import choose_traps, protecting_mode
 from wanlab.machine.traits import Traps
+from wanlab.network import MachineChoice
 from wanlab.record import Record
 
 OLD = Image(Path("/kernels/abc"), "abc", "6.12.117-wanlab", "6.12")
@@ -103,6 +105,10 @@ def test_grading_begins_with_an_error_in_another_mode(
     options = ClassOptions(folder=tmp_path, students=[], results=tmp_path)
     with pytest.raises(RequirementError, match="a submission cannot be graded in in-process mode"):
         ClassRun(options)
+    with pytest.raises(WanlabError, match="no student has handed in anything"):
+        ClassRun(replace(options, choice=MachineChoice(traps="ptrace")))
+    with pytest.raises(RequirementError, match="a submission cannot be graded in seccomp mode"):
+        ClassRun(replace(options, choice=MachineChoice(traps="seccomp")))
     with pytest.raises(RequirementError, match="a submission cannot be graded in in-process mode"):
         unit_run.grade_work(catalog.find("prob1"), None, seed=1, clock="virtual", say=print)
 

@@ -21,7 +21,7 @@ from wanlab.labs.lab_network import network_of
 from wanlab.labs.prompt import COMMAND as PROMPT
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import CLIENT, Unit
-from wanlab.network import parse_start_jitter
+from wanlab.network import NO_CHOICE, MachineChoice, parse_start_jitter
 from wanlab.shared_folder import SharedFolder, file_error, output_folder
 
 from . import execute
@@ -53,6 +53,7 @@ def start(
     at: int | None = None,
     start_jitter: str | None = None,
     pace: str | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Start a unit's network and its prompt; return the exit status of the prompt.
 
@@ -80,6 +81,7 @@ def start(
             clock=clock,
             session=session,
             start_jitter_ns=jitter_ns,
+            choice=choice,
         )
         network = started.network
     else:
@@ -92,6 +94,7 @@ def start(
             home.path,
             seed=seed,
             clock=clock,
+            choice=choice,
             visible_folders=[unit.folder.absolute().parent] if unit.own_name else [],
         )
         if session is not None:
@@ -127,6 +130,7 @@ def _start_at(
     clock: str,
     session: Path | None,
     start_jitter_ns: int,
+    choice: MachineChoice,
 ) -> StartedUnit:
     progress = Progress()
     try:
@@ -139,6 +143,7 @@ def _start_at(
             session=session,
             say=progress.say,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     finally:
         progress.end()

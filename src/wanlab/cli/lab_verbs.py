@@ -9,17 +9,18 @@ import typer
 
 from . import completions
 from .options import (
-    ChosenCpu,
-    ChosenKernel,
-    ChosenTraps,
     Clock,
+    Cpu,
     Json,
+    Kernel,
     Pace,
     StartJitter,
+    Traps,
     Units,
     UnitSeed,
     file_option,
     folder_option,
+    machine_choice,
     number_option,
 )
 from .usage import Commands
@@ -112,9 +113,9 @@ def lab_start(
     unit: UnitName,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: ChosenKernel = None,
-    cpu: ChosenCpu = None,
-    traps: ChosenTraps = None,
+    kernel: Kernel = None,
+    cpu: Cpu = None,
+    traps: Traps = None,
     folder: Annotated[
         Path | None,
         folder_option(
@@ -171,6 +172,7 @@ def lab_start(
             at=at,
             start_jitter=start_jitter,
             pace=pace,
+            choice=machine_choice(kernel, traps, cpu),
         )
     )
 
@@ -187,9 +189,9 @@ def lab_run(
     ],
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: ChosenKernel = None,
-    cpu: ChosenCpu = None,
-    traps: ChosenTraps = None,
+    kernel: Kernel = None,
+    cpu: Cpu = None,
+    traps: Traps = None,
     results: Annotated[
         Path, folder_option("Create the results folder of this run in FOLDER.")
     ] = Path("results"),
@@ -260,6 +262,7 @@ def lab_run(
     from . import labs
 
     start_jitter_ns = parse_start_jitter(start_jitter)
+    choice = machine_choice(kernel, traps, cpu)
     if distributions is not None and table is None:
         raise typer.BadParameter("--distributions needs --table")
     if seeds is not None:
@@ -274,6 +277,7 @@ def lab_run(
             as_json=as_json,
             jobs=jobs,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     elif len(units) > 1 or units == [catalog.ALL] or table is not None:
         status = labs.run_several(
@@ -287,6 +291,7 @@ def lab_run(
             distributions=distributions,
             resumes=resume,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     else:
         status = labs.run(
@@ -296,6 +301,7 @@ def lab_run(
             results=results,
             as_json=as_json,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     raise typer.Exit(status)
 
@@ -314,8 +320,8 @@ def lab_check(
     ] = None,
     seed: UnitSeed = None,
     clock: Clock = "virtual",
-    kernel: ChosenKernel = None,
-    cpu: ChosenCpu = None,
+    kernel: Kernel = None,
+    cpu: Cpu = None,
     folder: Annotated[
         Path | None, folder_option("Use FOLDER as /home/admin while the script runs, and keep it.")
     ] = None,
@@ -351,6 +357,7 @@ def lab_check(
             clock=clock,
             as_json=as_json,
             keep=folder,
+            choice=machine_choice(kernel, cpu=cpu),
             units=units,
         )
     )

@@ -12,6 +12,7 @@ from wanlab import __version__
 from wanlab.errors import WanlabError
 from wanlab.labs import agreement, catalog, report, summary, table
 from wanlab.machine.embedded import find_image
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import file_error, write_output
 
 from .progress import Progress, SeriesProgress
@@ -61,6 +62,7 @@ def run(
     results: Path,
     as_json: bool,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Run a unit and print its report; return 0 if no step failed and no number is astray."""
     unit = catalog.find(name)
@@ -69,7 +71,7 @@ def run(
 
     progress = Progress()
     try:
-        conditions = f"seed {seed}, {clock} clock, {unit.wire} wire{series.with_processor()}"
+        conditions = f"seed {seed}, {clock} clock, {unit.wire} wire{series.with_processor(choice)}"
         progress.say(f"{unit.heading} ({conditions})")
         unit_report = unit_run.run_unit(
             unit,
@@ -78,6 +80,7 @@ def run(
             results=results,
             say=progress.say,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     finally:
         progress.end()
@@ -107,6 +110,7 @@ def run_several(
     distributions: Path | None = None,
     resumes: bool = False,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Run each unit in a separate process, `jobs` at a time, and print a summary.
 
@@ -128,14 +132,15 @@ def run_several(
             resumes=resumes,
             listener=progress,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     rows = [
         summary.row_of(unit.name, unit.status, unit.report, unit.error, unit.folder)
         for unit in ended
     ]
-    page = series.write_summary(rows, results, seed=seed, clock=clock)
+    page = series.write_summary(rows, results, seed=seed, clock=clock, choice=choice)
     if markdown is not None:
-        conditions = _conditions(seed, clock, sum(unit.real_s for unit in ended))
+        conditions = _conditions(seed, clock, sum(unit.real_s for unit in ended), choice)
         reports = {unit.name: unit.report for unit in ended if unit.report is not None}
         reasons = {row["name"]: catalog.find(row["name"]).seed_why for row in rows}
         _write(markdown, course_page.page(rows, reports, conditions, known, reasons))
@@ -156,6 +161,7 @@ def run_seeds(
     as_json: bool,
     jobs: int,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Run one unit with many seeds and print the distribution of each number.
 
@@ -173,6 +179,7 @@ def run_seeds(
             jobs=jobs,
             listener=progress,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
     _write(path, result.to_json())
     if as_json:
@@ -185,14 +192,14 @@ def run_seeds(
     return 1 if result.failed else 0
 
 
-def _conditions(seed: int | None, clock: str, wall_s: float) -> str:
+def _conditions(seed: int | None, clock: str, wall_s: float, choice: MachineChoice) -> str:
     """Return the conditions of a run, for the course's page."""
     from wanlab.labs import series
 
     seeds = "each unit's own seed (1 unless its section says otherwise)"
-    image = find_image()
+    image = find_image(choice.kernel)
     return (
-        f"{seeds if seed is None else f'seed {seed}'}, {clock} clock{series.with_processor()}, "
+        f"{seeds if seed is None else f'seed {seed}'}, {clock} clock{series.with_processor(choice)}, "
         f"wanlab {__version__}, Linux {image.release} (manifest {image.manifest_hash[:12]}). "
         f"All runs together took {wall_s / 60:.0f} minutes of wall time, which depends on the "
         "computer and its other load."
@@ -219,6 +226,7 @@ def check(
     as_json: bool,
     keep: Path | None,
     units: Path | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> int:
     """Grade a script or a session, or, inside `wanlab lab start`, the network that is running there."""
     from wanlab.labs import checking
@@ -234,6 +242,7 @@ def check(
             clock=clock,
             say=progress.say,
             keep=keep,
+            choice=choice,
         )
     finally:
         progress.end()

@@ -8,7 +8,7 @@ from pathlib import Path
 from wanlab import Network
 from wanlab.errors import WanlabError
 from wanlab.jobs.job import Say
-from wanlab.network import StartJitter
+from wanlab.network import NO_CHOICE, MachineChoice, StartJitter
 
 from . import grade, unit_file
 from .report import GradeReport
@@ -27,13 +27,12 @@ def check(
     clock: str,
     say: Say,
     keep: Path | None = None,
-    cpu: str | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> GradeReport:
     """Grade a script or a session in a network of its own, or without them the network here.
 
-    `keep` is the folder that becomes /home/admin, and `cpu` the processor of the network's nodes
-    (default: the one that the user has chosen; the network here keeps its own). Raises WanlabError if
-    there is nothing to grade.
+    `keep` is the folder that becomes /home/admin. The network here keeps its machine, whatever the
+    `choice`. Raises WanlabError if there is nothing to grade.
     """
     if not unit.check:
         raise WanlabError(f"{unit.heading} has no checks, so it cannot be graded")
@@ -51,7 +50,7 @@ def check(
         clock=clock if session is None else "virtual",
         say=say,
         keep=keep,
-        cpu=cpu,
+        choice=choice,
     )
 
 

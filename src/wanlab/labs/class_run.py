@@ -23,7 +23,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -39,6 +39,7 @@ from wanlab.jobs.store import keep_document, kept_document
 from wanlab.jobs.worker import JobProgram, Perform
 from wanlab.json_text import decode_json
 from wanlab.machine.embedded import protecting_mode
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.session import SessionIdentity
 from wanlab.shared_folder import file_error, output_folder
 from wanlab.temporary import TemporaryFolder
@@ -85,6 +86,7 @@ class ClassOptions:
     real_minutes: float = 15
     due_s: float | None = None
     only: Sequence[str] = ()
+    choice: MachineChoice = NO_CHOICE
     by_session: bool = False
     """Grade the newest session of a hand-in, and not its script."""
 
@@ -104,7 +106,9 @@ class ClassRun(BatchTasks[Grading]):
     max_attempts = 1
 
     def __init__(self, options: ClassOptions) -> None:
-        protecting_mode(GRADING)
+        protecting_mode(GRADING, options.choice.traps)
+        # Whatever processor the teacher has chosen, so that all grades of a class are alike.
+        self._choice = replace(options.choice, cpu=FREE)
         self._options = options
         names = [student.name for student in options.students]
         for name in options.only:
@@ -207,7 +211,9 @@ class ClassRun(BatchTasks[Grading]):
     def _key(self, task: Grading) -> str:
         assert task.submission is not None
         work = {"submission": task.submission.digest, "suffix": task.submission.suffix}
-        return key_of(run_inputs.origin_of(task.unit, CLOCK, work, cpu=FREE), task.student.seed)
+        return key_of(
+            run_inputs.origin_of(task.unit, CLOCK, work, choice=self._choice), task.student.seed
+        )
 
     def _name(self, task: Grading) -> str:
         """Return the name of a report in the folder of results, without its ending."""
@@ -239,7 +245,11 @@ class ClassRun(BatchTasks[Grading]):
             _line_of(task),
             {"unit": task.unit.name, "seed": task.student.seed},
             folder.path,
-            {"work": str(work), "course": None if course is None else str(course.absolute())},
+            {
+                "work": str(work),
+                "course": None if course is None else str(course.absolute()),
+                "machine": asdict(self._choice),
+            },
             working_folder=Path.cwd(),
             limit_s=60 * self._options.real_minutes,
         )
@@ -313,7 +323,7 @@ def load_grading(data: bytes, folder: Path) -> Perform:
             seed=job.subject["seed"],
             clock=CLOCK,
             say=say,
-            cpu=FREE,  # whatever the teacher has chosen, so that all grades of a class are alike
+            choice=MachineChoice(**job.options["machine"]),
         )
         (job.folder / GRADE).write_text(json.dumps(report), encoding="utf-8")
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.machine.compiled_modules import compile_libraries_ahead
 from wanlab.machine.embedded import protecting_mode
+from wanlab.network import NO_CHOICE, MachineChoice
 
 from . import grade, student_files
 from .prompt import VARIABLES, RemotePrompt
@@ -40,15 +42,11 @@ def network_of(
     seed: int,
     clock: str,
     memory_bytes: int | None = None,
-    traps: str = "",
-    cpu: str | None = None,
+    choice: MachineChoice = NO_CHOICE,
     visible_folders: Sequence[Path] = (),
     guest_folder: str = "",
 ) -> Network:
-    """Return the network of a unit, not yet started. `folder` is /home/admin in the machine.
-
-    `cpu` is the processor of its nodes (default: the one that the user has chosen).
-    """
+    """Return the network of a unit, not yet started. `folder` is /home/admin in the machine."""
     return Network(
         topology,
         clock=clock,  # type: ignore[arg-type]
@@ -58,8 +56,9 @@ def network_of(
         sysctls={**SYSCTLS, **unit.sysctls},
         line_rate=0 if unit.line_rate == "0" else unit.line_rate,
         memory=memory_bytes,
-        traps=traps,
-        cpu=cpu,
+        kernel=choice.kernel,
+        traps=choice.traps,
+        cpu=choice.cpu,
         visible_folders=visible_folders,
         guest_folder=guest_folder,
     )
@@ -80,20 +79,21 @@ class LabNetwork:
         session: Path | bool | None = None,
         memory_bytes: int | None = None,
         start_jitter_ns: int = 0,
-        cpu: str | None = None,
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
         self._unit = unit
         self._session = session
         self._memory_bytes = memory_bytes
         self._confines = confines
-        self._traps = protecting_mode(GRADING) if confines else ""
+        if confines:
+            choice = replace(choice, traps=protecting_mode(GRADING, choice.traps))
+        self._choice = choice
         self.programs: list[dict[str, str]] = []
         """The programs that the checks run, as they were before anything was typed."""
         self._folder = folder
         self._guest_folder = guest_folder
         self._seed = seed
         self._clock = clock
-        self._cpu = cpu
         self._environment = student_files.environment(seed, start_jitter_ns)
         self._network: Network | None = None
         self._prompt: RemotePrompt | None = None
@@ -132,8 +132,7 @@ class LabNetwork:
             seed=self._seed,
             clock=self._clock,
             memory_bytes=self._memory_bytes,
-            traps=self._traps,
-            cpu=self._cpu,
+            choice=self._choice,
             guest_folder=self._guest_folder,
         )
         if self._session:

@@ -20,6 +20,7 @@ from wanlab.jobs.origin import (
     file_hashes,
     key_of,
 )
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import output_folder
 
 from .grade import programs_of
@@ -41,12 +42,11 @@ def origin_of(
     submission: Mapping[str, str] | None = None,
     *,
     start_jitter_ns: int = 0,
-    cpu: str | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> Origin:
     """Return what the numbers of a unit depend on, except for the seed.
 
-    `submission` has the hashes of the work that is graded. `cpu` is the processor of hosts and
-    routers (default: the one that the user has chosen).
+    `submission` has the hashes of the work that is graded.
     """
     only_read = {"lesson.md", *(figure.name for figure in figures_of(unit))}
     inputs = {
@@ -57,7 +57,8 @@ def origin_of(
         inputs,
         parameters={"start_jitter_ns": start_jitter_ns} if start_jitter_ns else {},
         clock=clock,
-        cpu=cpu,
+        kernel=choice.kernel,
+        cpu=choice.cpu,
         programs=programs_of(unit),
         uninvolved_folders=UNINVOLVED,
     )
@@ -68,19 +69,33 @@ def code() -> str:
     return code_hash(uninvolved_folders=UNINVOLVED)
 
 
-def key(unit: Unit, *, seed: int, clock: str, start_jitter_ns: int = 0) -> str:
+def key(
+    unit: Unit,
+    *,
+    seed: int,
+    clock: str,
+    start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
+) -> str:
     """Return the key of a run of this unit with the kernel that would boot now."""
-    return key_of(origin_of(unit, clock, start_jitter_ns=start_jitter_ns), seed)
+    origin = origin_of(unit, clock, start_jitter_ns=start_jitter_ns, choice=choice)
+    return key_of(origin, seed)
 
 
 def finished_run(
-    results: Path, unit: Unit, *, seed: int, clock: str, start_jitter_ns: int = 0
+    results: Path,
+    unit: Unit,
+    *,
+    seed: int,
+    clock: str,
+    start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> UnitReport | None:
     """Return the report of a finished run of equal inputs; None if there is none in `results`."""
     with suppress(OSError, ValueError):
         content = output_folder(results).read(f"{unit.run_name(seed)}/report.json")
         report: UnitReport = json.loads(content)
-        inputs = key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns)
+        inputs = key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns, choice=choice)
         if report.get("inputs") == inputs:
             return report
     return None

@@ -14,7 +14,7 @@ from wanlab.errors import MachineError, RequirementError, WanlabError
 from wanlab.measure import Drop
 from wanlab.measure.lost_packets import Losses
 from wanlab.measure.metrics import StepOutput
-from wanlab.network import StartJitter
+from wanlab.network import NO_CHOICE, MachineChoice, StartJitter
 from wanlab.shared_folder import SharedFolder, UnsafeFileError
 
 from . import student_files
@@ -75,7 +75,7 @@ class StepRunner:
         measures: bool = True,
         memory_bytes: int | None = None,
         start_jitter_ns: int = 0,
-        cpu: str | None = None,
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
         """Prepare to perform steps; the network boots when a step first needs it.
 
@@ -83,8 +83,7 @@ class StepRunner:
         `confines`, everything that is typed runs in a sandbox; see `Network.confine_programs`. `session`
         is the file in which the session is recorded (True: it is recorded without a file). Without
         `measures`, nothing is sampled and no figures are compared. Commands that are to start together
-        start up to `start_jitter_ns` later; see `StartJitter`. `cpu` is the processor of hosts and
-        routers (default: the one that the user has chosen).
+        start up to `start_jitter_ns` later; see `StartJitter`.
         """
         self.unit = unit
         self.folder = folder
@@ -106,7 +105,7 @@ class StepRunner:
             session=session,
             memory_bytes=memory_bytes,
             start_jitter_ns=start_jitter_ns,
-            cpu=cpu,
+            choice=choice,
         )
         self._start_jitter = StartJitter(start_jitter_ns, seed)
         self._records = StepRecords()

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from wanlab import __version__
@@ -22,9 +22,10 @@ from wanlab.jobs.store import OTHER_RESULTS, writing_to
 from wanlab.jobs.worker import JobProgram, Perform
 from wanlab.machine.defaults import user_default
 from wanlab.machine.embedded import find_image
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
-from wanlab.topology.cpu import read_cpu
+from wanlab.topology.cpu import Processor, read_cpu
 
 from . import catalog, distribution, durations, run_inputs, summary, unit_file
 from .report import UnitReport, is_good
@@ -66,6 +67,7 @@ def run_units(
     resumes: bool,
     listener: Listener | None = None,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> list[UnitOutcome]:
     """Run units with each of the seeds; return the outcomes in the order of names and seeds.
 
@@ -78,7 +80,7 @@ def run_units(
         for seed in seeds or [catalog.find(name).seed]
     ]
     with TemporaryFolder("series") as folder:
-        runs = _UnitRuns(clock, results, folder, start_jitter_ns)
+        runs = _UnitRuns(clock, results, folder, start_jitter_ns, choice)
         batch = Batch(runs, len(tasks), listener)
         known = [task for task in tasks if resumes and runs.find(task)]
         batch.count(finished=len(known), cached=len(known))
@@ -97,6 +99,7 @@ def unit_job(
     folder: Path,
     working_folder: Path,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> Job:
     """Return the job that runs a unit, for workers with `load_units`.
 
@@ -107,6 +110,7 @@ def unit_job(
         "clock": clock,
         "results": str(results),
         "start_jitter_ns": start_jitter_ns,
+        "machine": asdict(choice),
     }
     return Job(task.title, subject, folder, options, working_folder=working_folder)
 
@@ -124,6 +128,7 @@ def load_units(data: bytes, folder: Path) -> Perform:
             results=Path(job.options["results"]),
             say=say,
             start_jitter_ns=job.options["start_jitter_ns"],
+            choice=MachineChoice(**job.options["machine"]),
         )
 
     return perform
@@ -132,12 +137,20 @@ def load_units(data: bytes, folder: Path) -> Perform:
 class _UnitRuns(BatchTasks[SeededUnit]):
     """The runs of a series, and their outcomes."""
 
-    def __init__(self, clock: str, results: Path, folder: Path, start_jitter_ns: int) -> None:
+    def __init__(
+        self,
+        clock: str,
+        results: Path,
+        folder: Path,
+        start_jitter_ns: int,
+        choice: MachineChoice,
+    ) -> None:
         self.outcomes: dict[SeededUnit, UnitOutcome] = {}
         self._clock = clock
         self._results = results
         self._folder = folder
         self._start_jitter_ns = start_jitter_ns
+        self._choice = choice
 
     def find(self, task: SeededUnit) -> bool:
         """Note the outcome of a finished run with equal inputs; return whether there is one."""
@@ -148,6 +161,7 @@ class _UnitRuns(BatchTasks[SeededUnit]):
             seed=task.seed,
             clock=self._clock,
             start_jitter_ns=self._start_jitter_ns,
+            choice=self._choice,
         )
         if report is not None:
             self._note(task, report)
@@ -158,7 +172,15 @@ class _UnitRuns(BatchTasks[SeededUnit]):
 
     def job(self, task: SeededUnit) -> Job:
         folder = self._folder / f"{task.name}-{task.seed}"
-        return unit_job(task, self._clock, self._results, folder, Path.cwd(), self._start_jitter_ns)
+        return unit_job(
+            task,
+            self._clock,
+            self._results,
+            folder,
+            Path.cwd(),
+            self._start_jitter_ns,
+            self._choice,
+        )
 
     def keep(self, task: SeededUnit, ended: EndedJob) -> str | None:
         folder = output_folder(self._run_folder(task))
@@ -209,6 +231,7 @@ def distribution_of(
     jobs: int,
     listener: Listener | None = None,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> tuple[distribution.UnitDistribution, Path]:
     """Run one unit with many seeds; return the distribution of each number, and its file.
 
@@ -228,21 +251,27 @@ def distribution_of(
         resumes=True,
         listener=listener,
         start_jitter_ns=start_jitter_ns,
+        choice=choice,
     )
     numbers = distribution.UnitDistribution(
         unit=unit.name,
         seeds=tuple(seeds),
         failed={str(run.seed): run.error for run in ended if run.report is None},
         wanlab=__version__,
-        kernel=find_image().release,
+        kernel=find_image(choice.kernel).release,
         numbers=distribution.distributions([run.report for run in ended if run.report]),
     )
     return numbers, results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
 
 
-def with_processor() -> str:
-    """Return ", processor NAME" if the user has chosen one."""
-    cpu = read_cpu(user_default().cpu)
+def processor_of(choice: MachineChoice) -> Processor | None:
+    """Return the processor of hosts and routers: that of the choice, or the user's default."""
+    return read_cpu(user_default().cpu if choice.cpu is None else choice.cpu)
+
+
+def with_processor(choice: MachineChoice) -> str:
+    """Return ", processor NAME" if there is one."""
+    cpu = processor_of(choice)
     return "" if cpu is None else f", processor {cpu.model}"
 
 
@@ -252,6 +281,7 @@ def write_summary(
     *,
     seed: int | None,
     clock: str,
+    choice: MachineChoice = NO_CHOICE,
 ) -> Path:
     """Write course.json and .html next to the units' reports; return the path of the page.
 
@@ -259,12 +289,12 @@ def write_summary(
     RequirementError if the folder cannot be written.
     """
     about: dict[str, object] = {"seed": seed, "clock": clock}
-    if (cpu := read_cpu(user_default().cpu)) is not None:
+    if (cpu := processor_of(choice)) is not None:
         about["cpu"] = cpu.model
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
     chosen = "" if seed is None else f"seed {seed}, "
-    heading = f"The course, {chosen}{clock} clock{with_processor()}: {len(rows)} units"
+    heading = f"The course, {chosen}{clock} clock{with_processor(choice)}: {len(rows)} units"
     text = json.dumps(document, indent=2, sort_keys=True) + "\n"
     with writing_to(folder, OTHER_RESULTS):
         results = output_folder(folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wanlab import Network, Topology
 from wanlab.errors import WanlabError
+from wanlab.network import NO_CHOICE, MachineChoice
 
 from .instructor import network_seconds
 from .runner import StepRunner
@@ -72,6 +73,7 @@ def start_at(
     say: Callable[[str], None],
     memory_bytes: int | None = None,
     start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> StartedUnit:
     """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
     steps = steps_before(unit, at)
@@ -87,6 +89,7 @@ def start_at(
         measures=False,
         memory_bytes=memory_bytes,
         start_jitter_ns=start_jitter_ns,
+        choice=choice,
     ) as runner:
         outcomes = runner.perform(steps, finish=False)
         runner.run_topology()

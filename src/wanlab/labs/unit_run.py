@@ -27,6 +27,7 @@ from wanlab.input_file import read_input
 from wanlab.jobs.job import Say
 from wanlab.jobs.store import results_folder
 from wanlab.machine.embedded import find_image
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.record import Provenance
 from wanlab.session import RecordedSession
 from wanlab.shared_folder import SharedFolder, output_folder
@@ -82,7 +83,14 @@ def beginning(unit: Unit) -> tuple[Step, ...]:
 
 
 def run_unit(
-    unit: Unit, *, seed: int, clock: str, results: Path, say: Say, start_jitter_ns: int = 0
+    unit: Unit,
+    *,
+    seed: int,
+    clock: str,
+    results: Path,
+    say: Say,
+    start_jitter_ns: int = 0,
+    choice: MachineChoice = NO_CHOICE,
 ) -> UnitReport:
     """Perform all steps, then the solution if there is one, and grade the result.
 
@@ -91,7 +99,7 @@ def run_unit(
     The run's folder replaces an earlier one of the same seed. A run that is interrupted leaves what
     it has measured in a folder whose name ends in .partial; the exception's note names it.
     """
-    find_image()  # without a kernel, fail before a folder is made
+    find_image(choice.kernel)  # without a kernel, fail before a folder is made
     unit = for_seed(unit, seed)
     final = results / unit.run_name(seed)
     began = time.monotonic()
@@ -106,6 +114,7 @@ def run_unit(
             clock=clock,
             say=say,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         ) as runner:
             try:
                 steps, solved, check = _perform(unit, runner, seed, say)
@@ -123,6 +132,7 @@ def run_unit(
             seed=seed,
             clock=clock,
             start_jitter_ns=start_jitter_ns,
+            choice=choice,
         )
         report["records"] = {
             step_record.name: {
@@ -168,11 +178,14 @@ def _report(
     seed: int,
     clock: str,
     start_jitter_ns: int,
+    choice: MachineChoice,
 ) -> UnitReport:
     figures = [figure for result in [*steps, *solved] for figure in result.figures]
     return {
         "wanlab": __version__,
-        "inputs": run_inputs.key(unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns),
+        "inputs": run_inputs.key(
+            unit, seed=seed, clock=clock, start_jitter_ns=start_jitter_ns, choice=choice
+        ),
         "unit": unit.name,
         "kind": unit.kind,
         "number": unit.number,
@@ -214,14 +227,13 @@ def grade_work(
     keep: Path | None = None,
     quick: bool = False,
     session: RecordedSession | None = None,
-    cpu: str | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> GradeReport:
     """Grade a script in a separate network: commands of the client's terminal, or steps (.yaml).
 
     Without a script, grade the state that the unit begins with. `session` is performed after the
     script. `keep` is the folder that becomes /home/admin. With `quick`, the iperf3 tests of the work
-    itself, which are not graded, last QUICK_S seconds. `cpu` is the processor of hosts and routers
-    (default: the one that the user has chosen).
+    itself, which are not graded, last QUICK_S seconds.
     """
     unit = for_seed(unit, seed)
     work = None if session is None else SessionWork(session)
@@ -242,7 +254,7 @@ def grade_work(
             clock=clock,
             say=say,
             confines=True,
-            cpu=cpu,
+            choice=choice,
         ) as runner:
             before: list[Outcome] = []
             if unit.kind == "lab":

@@ -78,12 +78,13 @@ def read_mode(text: str) -> Traps:
     raise RequirementError(f"traps {text}: there is no such mode", did_you_mean(text, MODES))
 
 
-def protecting_mode(what: str) -> Traps:
+def protecting_mode(what: str, wanted: str = "") -> Traps:
     """Return the mode in which no program can take over the machine's kernel.
 
-    RequirementError if WANLAB_TRAPS (or --traps) asks for another; `what` says what cannot be done then.
+    RequirementError if another mode is `wanted`, or else if WANLAB_TRAPS names one; `what` says what
+    cannot be done then.
     """
-    mode = chosen_mode() or "ptrace"
+    mode = read_mode(wanted) if wanted else chosen_mode() or "ptrace"
     if mode == "ptrace":
         return mode
     raise RequirementError(
