@@ -82,6 +82,31 @@ def test_sudo_takes_the_password_from_its_input(net: Network) -> None:
     assert output(net, "echo all | sudo cat") == "all\n"
 
 
+def test_the_time_zone_is_not_the_computers(net: Network) -> None:
+    """The machine's clock begins in 2026, so a link of that day is the machine's own."""
+    assert output(net, "date +%Z; cat /etc/timezone") == "UTC\nEtc/UTC\n"
+    assert output(net, "stat -c %y /etc/localtime /etc/timezone").count("2026-01-01") == 2
+
+
+def test_a_node_has_its_own_files_of_etc(net: Network) -> None:
+    """As ip-netns(8): also a file that comes when processes run in the node already."""
+    assert "no name server" in output(net, "cat /etc/resolv.conf", "h1")
+    shared = output(net, "cat /etc/hosts")
+    output(
+        net,
+        "mkdir -p /etc/netns/h1; cd /etc/netns/h1; echo nameserver 10.0.0.9 > resolv.conf;"
+        " (cat /etc/hosts; echo 10.0.0.7 www) > hosts; echo unknown > not-in-etc",
+    )
+    for _ in range(2):
+        assert output(net, "cat /etc/resolv.conf", "h1") == "nameserver 10.0.0.9\n"
+    assert output(net, "getent hosts www h2", "h1").split() == ["10.0.0.7", "www", "10.0.0.2", "h2"]
+    assert output(net, "grep -c ' /etc/' /proc/mounts", "h1") == "2\n"
+    assert output(net, "test -e /etc/not-in-etc || echo absent", "h1") == "absent\n"
+    for node in ("", "h2"):
+        assert "no name server" in output(net, "cat /etc/resolv.conf", node)
+        assert output(net, "cat /etc/hosts", node) == shared
+
+
 def test_settings_of_a_lab_outlive_its_machine(tmp_path: Path) -> None:
     for _ in range(2):
         with Network(Topology(), folder=tmp_path) as net:

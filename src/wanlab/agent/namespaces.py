@@ -2,7 +2,8 @@
 
 A host or router has a network namespace, bound to /run/netns/NAME so that `ip netns exec NAME` works.
 Once a process runs in it, it also has a mount namespace in which /sys shows its own interfaces. What
-the machine's root has mounted below /sys (debugfs, tracefs, cgroups) is there, too.
+the machine's root has mounted below /sys (debugfs, tracefs, cgroups) is there, too. Files in
+/etc/netns/NAME replace those of /etc there, as for `ip netns exec NAME`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from . import system
-from .root import MOUNTS_IN_SYS, NETNS_FOLDER
+from .root import MOUNTS_IN_SYS, NETNS_FILES, NETNS_FOLDER
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -152,6 +153,7 @@ class Namespaces:
             else:
                 system.setns(self._mount[node], system.CLONE_NEWNS)
             try:
+                _bind_own_files(node)
                 yield
             finally:
                 system.setns(self._mount[ROOT], system.CLONE_NEWNS)
@@ -168,6 +170,23 @@ class Namespaces:
         for folder, descriptor in below:
             system.mount(f"/proc/self/fd/{descriptor}", folder, flags=system.MS_BIND)
             os.close(descriptor)
+
+
+def _bind_own_files(node: str) -> None:
+    """Show the files of /etc/netns/NODE in /etc, those that are there now and were not before.
+
+    As with ip-netns(8), a file that /etc does not have is not shown.
+    """
+    folder = f"{NETNS_FILES}/{node}"
+    try:
+        names = os.listdir(folder)
+    except OSError:  # usually there is none
+        return
+    for name in sorted(names):
+        source, target = f"{folder}/{name}", f"/etc/{name}"
+        with contextlib.suppress(OSError):
+            if not os.path.samefile(source, target):
+                system.mount(source, target, flags=system.MS_BIND)
 
 
 def _raise_open_file_limit() -> None:

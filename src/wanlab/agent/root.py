@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 PROGRAMS_FOLDER, PYTHON_FOLDER = integrity.INSTALLED_FOLDERS
 HOME_FOLDER = "/run/wanlab/home"
 NETNS_FOLDER = "/run/netns"
+NETNS_FILES = "/etc/netns"
+TIME_ZONE = "Etc/UTC"
 COMMAND_LINE_FILE = "/run/wanlab/cmdline"
 ABOUT_FILE = "/run/wanlab/machine.json"
 HIDDEN = ("/tmp/", "/run/", "/dev/")
@@ -102,6 +104,9 @@ def prepare(
     # A new file, which keeps its inode number: that of a changed one is the computer's until the
     # kernel drops the file from its cache, and it does so when file descriptors run out.
     _replace(f"{root}/etc/hosts", "")
+    _set_time_zone(root)
+    if os.path.isdir(root + NETNS_FILES):  # those of the computer's namespaces
+        system.mount("netns", root + NETNS_FILES, "tmpfs")
     _move_into(root)
 
     _write_built_in(built_in)
@@ -172,6 +177,15 @@ def shows_command_line() -> bool:
 def _seal_hostfs() -> None:
     """Forbid further mounts of the computer's files: every process in the machine is root."""
     _write("/proc/sys/fs/hostfs_sealed", "1\n")
+
+
+def _set_time_zone(root: str) -> None:
+    """Replace the computer's time zone, so that programs print the same times on every computer."""
+    _replace(f"{root}/etc/timezone", f"{TIME_ZONE}\n")
+    path = f"{root}/etc/localtime"
+    if os.path.lexists(path):
+        os.unlink(path)
+    os.symlink(f"/usr/share/zoneinfo/{TIME_ZONE}", path)
 
 
 def _write_built_in(built_in: list[str]) -> None:
