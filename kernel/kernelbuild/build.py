@@ -137,8 +137,8 @@ def build_image(
         if not again and (image := kernels.load(work.cache, work.manifest_hash)) is not None:
             return image
         _report_damage(work, progress)
-        check_disk(work.cache, recipe.disk_bytes)
         with kernels.building_folder(work.cache) as folder, _log_kept(work, folder, progress):
+            check_disk(folder / kernels.SOURCE_FOLDER, recipe.disk_bytes)
             is_kept = recipe.is_variant and (keep or _kept_build(work).is_complete)
             if is_kept:
                 image = _build_kept(work, folder, progress, again=again)
@@ -161,6 +161,7 @@ def unpack_tree(
     trees.check_new_folder(folder)
     cache = cache or kernels.cache_folder()
     kernels.prepare(cache)
+    kernels.check_path(cache)
     progress = Progress(stream or sys.stderr, base.steps)
     work = plan_work(base, source=source, cache=cache, jobs=jobs, progress=progress)
     with terminated_as_interrupt(), _locked(cache, progress), _line_cleared(progress):
@@ -191,12 +192,16 @@ def configure(
     kernels.prepare(cache or kernels.cache_folder())
     progress = Progress(stream or sys.stderr, recipe.steps)
     work = plan_work(recipe, source=source, cache=cache, progress=progress)
-    with terminated_as_interrupt(), _locked(work.cache, progress):
-        check_disk(work.cache, recipe.disk_bytes)
-        with kernels.building_folder(work.cache) as folder, _log_kept(work, folder, progress):
-            tree = _configured_tree(work, folder, progress)
-            progress.clear()
-            return (tree / ".config").read_text(encoding="utf-8")
+    with (
+        terminated_as_interrupt(),
+        _locked(work.cache, progress),
+        kernels.building_folder(work.cache) as folder,
+        _log_kept(work, folder, progress),
+    ):
+        check_disk(folder / kernels.SOURCE_FOLDER, recipe.disk_bytes)
+        tree = _configured_tree(work, folder, progress)
+        progress.clear()
+        return (tree / ".config").read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -241,6 +246,7 @@ def _build(work: Work, folder: Path, progress: Progress) -> Image:
 
 def _build_kept(work: Work, folder: Path, progress: Progress, *, again: bool) -> Image:
     """Build a variant in the folder that is kept for its base. `folder` is for temporary files."""
+    kernels.check_path(work.cache)
     base = load_recipe(work.recipe.folder, work.recipe.base)
     source = trees.provide_source(
         base, work.archive_path, work.archive_sha256, work.cache, work.jobs, progress
@@ -359,8 +365,7 @@ def variant_notes(recipe: Recipe, tree: Path) -> list[str]:
 
 def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
     """Return the folder of the unpacked, patched and configured source."""
-    tree = folder / "source"
-    tree.mkdir()
+    tree = folder / kernels.SOURCE_FOLDER
     progress.phase(f"unpacking {work.archive_path}")
     sources.unpack(work.archive_path, tree, work.jobs)
     progress.phase(f"applying {len(work.recipe.patches)} patches")
@@ -371,7 +376,7 @@ def _configured_tree(work: Work, folder: Path, progress: Progress) -> Path:
 
 def _configure(work: Work, tree: Path, folder: Path, progress: Progress) -> None:
     progress.phase(f"configuring {len(work.recipe.options)} options")
-    requested = folder / "requested.config"
+    requested = tree / "requested.config"
     requested.write_text(canonical_text(work.recipe.options), encoding="utf-8")
     # `allnoconfig` switches off every option that no fragment names.
     _make(work, tree, [f"KCONFIG_ALLCONFIG={requested}", "allnoconfig"], folder)

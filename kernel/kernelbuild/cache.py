@@ -7,6 +7,7 @@
               System.map         addresses of its functions
               modules.builtin    the modules that `modprobe` treats as built in
       building-kernel/           a running build, or one that was killed
+                      source/    what is compiled; a link if `make` refuses this path (see below)
       lock                       held by the running build
       sources/                   source archives that were fetched
       sources.json               hashes of source archives, so that each is read only once
@@ -25,6 +26,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +37,7 @@ from .errors import BuildError
 IMAGE_FILE = "linux"
 MANIFEST_FILE = "manifest.json"
 _HASH_DIGITS = 16
+SOURCE_FOLDER = "source"
 _BUILDING = "building-"
 
 
@@ -199,10 +202,19 @@ def prepare(cache: Path) -> None:
         raise BuildError(f"cannot make the folder {cache}: {error.strerror}", hint) from None
     if not os.access(cache, os.W_OK | os.X_OK):
         raise BuildError(f"no permission to write to {cache}", hint)
-    if any(sign in str(cache) for sign in " :"):
+
+
+def check_path(folder: Path) -> None:
+    """Raise BuildError if the kernel's Makefile refuses a folder: one with a blank or colon."""
+    if _is_refused_by_make(folder):
         raise BuildError(
-            f"the kernel does not build in {cache}: its path contains a blank or colon", hint
+            f"the kernel does not build in {folder}: its path contains a blank or colon",
+            "set XDG_CACHE_HOME to another folder",
         )
+
+
+def _is_refused_by_make(folder: Path) -> bool:
+    return any(sign in str(folder.resolve()) for sign in " :\t")
 
 
 @contextlib.contextmanager
@@ -228,10 +240,36 @@ def building_folder(cache: Path) -> Iterator[Path]:
     # The name is fixed so that the compiler sees the same path in every build.
     folder = cache / f"{_BUILDING}kernel"
     folder.mkdir()
+    source = folder / SOURCE_FOLDER
     try:
+        if _is_refused_by_make(source):
+            source.symlink_to(_folder_elsewhere())
+        else:
+            source.mkdir()
         yield folder
     finally:
+        folders = [source.resolve(), folder]
         try:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folders)
         finally:  # the removal takes seconds, and may itself be interrupted
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folders)
+
+
+def _remove(folders: list[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_elsewhere() -> Path:
+    """Make an empty folder for the source outside the cache, whose path `make` refuses.
+
+    Its name is fixed, so a build removes what a killed one left.
+    """
+    folder = Path(tempfile.gettempdir()) / f"wanlab-kernel-{os.getuid()}"
+    check_path(folder)
+    shutil.rmtree(folder, ignore_errors=True)  # does not follow a link
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise BuildError(f"cannot make the folder {folder}: {error.strerror}") from None
+    return folder

@@ -1,6 +1,8 @@
 """Kernels in the cache are complete or absent; damaged ones are never used."""
 
 import json
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -91,9 +93,45 @@ def test_an_interrupted_build_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cache_with_a_space_in_its_path_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="contains a blank or colon"):
-        kernels.prepare(tmp_path / "my cache")
+@pytest.mark.parametrize("name", ["my cache", "a:b", "tab\tbed"])
+def test_a_source_is_compiled_elsewhere_if_make_refuses_the_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache := tmp_path / name).mkdir()
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt), kernels.building_folder(cache) as folder:
+            (folder / "source" / "main.c").write_text("x")
+            assert (folder / "source").resolve().parent == temporary
+            raise KeyboardInterrupt
+        assert (list(cache.iterdir()), list(temporary.iterdir())) == ([], [])
+
+
+def test_a_build_removes_what_a_killed_one_left_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache := tmp_path / "my cache").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"wanlab-kernel-{os.getuid()}"
+    left.mkdir()
+    (left / "old").write_text("x")
+    with kernels.building_folder(cache) as folder:
+        assert list((folder / "source").iterdir()) == []
+        assert left.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_temporary_folder_that_make_refuses_too_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cache := tmp_path / "my cache").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(cache))
+    with (
+        pytest.raises(BuildError, match="contains a blank or colon"),
+        kernels.building_folder(cache),
+    ):
+        pass
+    assert list(cache.iterdir()) == []
 
 
 def test_a_cache_below_a_file_is_refused(tmp_path: Path) -> None:
