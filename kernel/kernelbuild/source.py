@@ -34,7 +34,9 @@ _UNUSED_FOLDERS = {
     "drivers": "accel acpi ata block clk comedi crypto dma gpu hid hwmon i2c iio infiniband input"
     " iommu md media mfd misc mmc mtd phy pinctrl platform power regulator s390 scsi soc spi"
     " staging usb video",
-    "drivers/net": "can dsa ethernet phy wireless",
+    "drivers/net": "dsa ethernet phy wireless",
+    "drivers/net/can": "c_can cc770 ctucanfd esd flexcan ifi_canfd kvaser_pciefd m_can mscan peak_canfd"
+    " rcar rockchip sja1000 slcan softing spi usb",
     "fs": "bcachefs btrfs nfs nls ocfs2 smb xfs",
     "net": "mac80211 wireless",
 }
