@@ -6,8 +6,11 @@ Runs in the modes alternate, so that a busy computer disturbs all of them alike.
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from wanlab.machine.defaults import in_mode as in_mode
+from wanlab.machine.defaults import TRAPS_VARIABLE
 from wanlab.machine.embedded import MODES
 
 DEFAULT = ""
@@ -23,6 +26,21 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         metavar="MODE,...",
         help=f"compare these modes of the kernel: {', '.join(MODES)}",
     )
+
+
+@contextmanager
+def in_mode(mode: str) -> Iterator[None]:
+    """Let machines that start in this block, or in processes that it starts, run in a mode of traps."""
+    before = os.environ.get(TRAPS_VARIABLE)
+    if mode:
+        os.environ[TRAPS_VARIABLE] = mode
+    try:
+        yield
+    finally:
+        if mode:
+            os.environ.pop(TRAPS_VARIABLE)
+        if mode and before is not None:
+            os.environ[TRAPS_VARIABLE] = before
 
 
 def _modes(text: str) -> list[str]:

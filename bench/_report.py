@@ -15,7 +15,8 @@ from typing import Any
 
 from wanlab import __version__
 from wanlab.calibration.model_file import processor_name
-from wanlab.machine.embedded import KERNEL_VARIABLE, find_image
+from wanlab.machine.defaults import KERNEL_VARIABLE
+from wanlab.machine.embedded import find_image
 
 GAP = "  "
 MIN_WIDTH = 8

@@ -48,7 +48,7 @@ from _reconnect import reconnection_times_s
 from _report import Report, Table
 
 from wanlab import Topology, load
-from wanlab.machine.embedded import KERNEL_VARIABLE
+from wanlab.machine.defaults import KERNEL_VARIABLE
 
 HERE = Path(__file__).parents[1]
 SIZE = {"width": 1280, "height": 720}

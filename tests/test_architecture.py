@@ -417,6 +417,38 @@ def test_no_part_starts_the_command_line_and_reads_its_text() -> None:
     assert programs_started("start(['python', '-m', 'wanlab.cli'])") == {"wanlab.cli"}
 
 
+DEFAULTS = "machine/defaults.py"
+SETS_DEFAULTS = {"web/classroom/sandbox.py"}
+"""Gives a student's process its own defaults, so that nothing in it runs in another mode than ptrace."""
+
+
+def test_the_users_choice_of_a_machine_is_read_in_one_place() -> None:
+    """Everything else gets a `MachineChoice` as an argument, and sets no variable for deeper code."""
+    names = {"KERNEL_VARIABLE": "WANLAB_KERNEL", "TRAPS_VARIABLE": "WANLAB_TRAPS"}
+    names["CPU_VARIABLE"] = "WANLAB_CPU"
+
+    def uses(source: str) -> set[str]:
+        nodes = [
+            part
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Subscript | ast.Call | ast.Dict | ast.keyword)
+            for part in ast.iter_child_nodes(node)
+        ]
+        named = {node.id for node in nodes if isinstance(node, ast.Name)}
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+        return {name for name, text in names.items() if name in named or text in texts}
+
+    using = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if uses(path.read_text(encoding="utf-8"))
+    }
+    assert using == {DEFAULTS} | SETS_DEFAULTS
+    assert uses("os.environ['WANLAB_CPU'] = name") == {"CPU_VARIABLE"}
+    assert uses("os.environ[KERNEL_VARIABLE] = name") == {"KERNEL_VARIABLE"}
+    assert uses("start(env={**os.environ, TRAPS_VARIABLE: mode})") == {"TRAPS_VARIABLE"}
+
+
 def test_code_that_runs_in_machines_imports_nothing_else() -> None:
     for part, others in (
         ("agent", ()),

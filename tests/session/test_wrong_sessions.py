@@ -186,5 +186,5 @@ def test_a_session_with_any_value_replaced_is_read_or_refused(data: st.DataObjec
 
 def options_of_any_kernel(session: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wanlab.network.branching.kernel_of", lambda session: "")
+        patch.setattr("wanlab.network.branching.kernel_of", lambda session, default: "")
         options_of(session)

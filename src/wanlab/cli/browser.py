@@ -11,7 +11,7 @@ import typer
 from wanlab.errors import WanlabError
 
 from .display import has_display
-from .options import ChosenCpu, ChosenKernel, ChosenTraps, SessionFile, folder_option
+from .options import Cpu, Kernel, SessionFile, Traps, folder_option, machine_choice
 
 CLASS = "A class"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
@@ -95,9 +95,9 @@ def web(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
     ] = False,
-    kernel: ChosenKernel = None,
-    cpu: ChosenCpu = None,
-    traps: ChosenTraps = None,
+    kernel: Kernel = None,
+    cpu: Cpu = None,
+    traps: Traps = None,
 ) -> None:
     """Open the laboratory in the browser.
 
@@ -116,6 +116,7 @@ def web(
     With --session FILE, each run of a network is recorded: in FILE, FILE-2 and so on. These files
     contain everything that is typed, including passwords.
     """
+    choice = machine_choice(kernel, traps, cpu)
     if class_folder is not None:
         from . import class_server
 
@@ -130,6 +131,7 @@ def web(
             networks=networks,
             nice=nice,
             opens_browser=not no_browser and has_display(),
+            choice=choice,
         )
         return
     for name, value, default in (
@@ -150,6 +152,7 @@ def web(
         folder=folder,
         opens_browser=not no_browser and has_display(),
         session_file=session,
+        choice=choice,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wanlab.errors import WanlabError
+from wanlab.network import MachineChoice
 from wanlab.units import parse_size
 
 
@@ -21,6 +22,7 @@ def run(
     networks: int | None,
     nice: int,
     opens_browser: bool,
+    choice: MachineChoice,
 ) -> None:
     """Serve a class.
 
@@ -34,7 +36,7 @@ def run(
     for name, value in single_user.items():
         if value is not None:
             raise WanlabError(f"{name} cannot be combined with --class")
-    protecting_mode("a class cannot be served")
+    protecting_mode("a class cannot be served", choice.traps)
     limits = Limits(parse_size(memory), parse_size(disk))
     if limits.memory_bytes < MIN_MEMORY_BYTES:
         raise WanlabError(f"--memory {memory} is too little for a network", "at least 128 MiB")
@@ -48,5 +50,6 @@ def run(
             networks=networks,
             nice=nice,
             opens_browser=opens_browser,
+            choice=choice,
         )
     )

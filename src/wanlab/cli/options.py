@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,19 +63,16 @@ def machine_option(
     help: str = "",
     has_default: bool = False,
     min: float | None = None,
-    apply: Callable[[str], object] = lambda value: None,
 ) -> OptionInfo:
     """Return an option of the table `MACHINE_OPTIONS`, whose value is checked when it is parsed.
 
-    With `has_default`, typer shows the default, otherwise the help says it. `apply` gets the value.
+    With `has_default`, typer shows the default, otherwise the help says it.
     """
     row = MACHINE_OPTIONS[name]
 
     def check(value: Any) -> Any:
         if value and row.choices:
             one_of(name, value, row.choices)
-        if value:
-            apply(value)
         return value
 
     complete = completions.one_of(*row.choices) if row.choices else None
@@ -131,36 +127,6 @@ WireOption = Annotated[str, machine_option("wire", has_default=True)]
 Cpu = Annotated[str | None, machine_option("cpu")]
 
 
-def _boot(name: str) -> None:
-    """Let every network of this process and its children boot the kernel of this name."""
-    import os
-
-    from wanlab.machine.embedded import KERNEL_VARIABLE, find_image
-
-    find_image(name)  # builds it if need be, and says what is wrong with the name
-    os.environ[KERNEL_VARIABLE] = name
-
-
-def _choose_traps(mode: str) -> None:
-    """Let every network of this process and its children run in this mode."""
-    import os
-
-    from wanlab.machine.embedded import TRAPS_VARIABLE
-
-    os.environ[TRAPS_VARIABLE] = mode
-
-
-def _choose_cpu(name: str) -> None:
-    """Give the nodes of every network of this process and its children this processor."""
-    import os
-
-    from wanlab.machine.defaults import CPU_VARIABLE
-    from wanlab.topology.cpu import is_model_file, read_cpu
-
-    read_cpu(name)  # says what is wrong with it
-    os.environ[CPU_VARIABLE] = str(Path(name).absolute()) if is_model_file(name) else name
-
-
 def machine_choice(
     kernel: str | None = None, traps: str | None = None, cpu: str | None = None
 ) -> MachineChoice:
@@ -180,9 +146,6 @@ def machine_choice(
     return MachineChoice(kernel or "", traps or "", cpu)
 
 
-ChosenCpu = Annotated[str | None, machine_option("cpu", apply=_choose_cpu)]
-ChosenKernel = Annotated[str | None, machine_option("kernel", apply=_boot)]
-ChosenTraps = Annotated[str | None, machine_option("traps", apply=_choose_traps)]
 Kernel = Annotated[str | None, machine_option("kernel")]
 Traps = Annotated[str | None, machine_option("traps")]
 Jobs = Annotated[

@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from wanlab.errors import WanlabError
@@ -83,9 +83,15 @@ class Measuring:
         return measured, tuple(lines)
 
 
-def figure_job(name: str, output: Path, folder: Path, working_folder: Path) -> Job:
+def figure_job(
+    name: str,
+    output: Path,
+    folder: Path,
+    working_folder: Path,
+    choice: MachineChoice = NO_CHOICE,
+) -> Job:
     """Return the job that measures a figure of the gallery, for workers with `load_figures`."""
-    options = {"output": str(output)}
+    options = {"output": str(output), "machine": asdict(choice)}
     return Job(name, {"figure": name}, folder, options, working_folder=working_folder)
 
 
@@ -94,7 +100,9 @@ def load_figures(data: bytes, folder: Path) -> Perform:
 
     def perform(job: Job, say: Say) -> None:
         unit = unit_file.find(job.subject["figure"])
-        measuring = Measuring(Path(job.options["output"]))
+        measuring = Measuring(
+            Path(job.options["output"]), choice=MachineChoice(**job.options["machine"])
+        )
         measured, lines = measuring.measure(unit, QUICK, lambda state: say(state.text()))
         if measured.failed:
             raise WanlabError("\n".join(lines))

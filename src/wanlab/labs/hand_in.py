@@ -86,9 +86,14 @@ def pack(
 
 
 def packed(
-    unit: Unit, seed: int, home: SharedFolder, script: Path, session: Path | None = None
+    unit: Unit,
+    seed: int,
+    home: SharedFolder,
+    script: Path,
+    session: Path | None = None,
+    kernel: str = "",
 ) -> bytes:
-    """Return a hand-in. Raises WanlabError if a file cannot be read."""
+    """Return a hand-in, which names the kernel. Raises WanlabError if a file cannot be read."""
     files = {f"script{script.suffix}": _script(home, script)}
     try:
         files.update(_transcripts(home))
@@ -100,7 +105,7 @@ def packed(
         "seed": seed,
         "packed": time.strftime(TIME),
         "wanlab": __version__,
-        "kernel": find_image().release,
+        "kernel": find_image(kernel).release,
         "system": platform.platform(),
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }

@@ -7,8 +7,6 @@ user's default, which comes from variables of the environment. They are read her
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 KERNEL_VARIABLE = "WANLAB_KERNEL"
@@ -38,18 +36,3 @@ def user_default() -> MachineChoice:
         os.environ.get(TRAPS_VARIABLE, ""),
         os.environ.get(CPU_VARIABLE) or None,
     )
-
-
-@contextmanager
-def in_mode(mode: str) -> Iterator[None]:
-    """Let machines that start in this block, or in processes that it starts, run in a mode of traps."""
-    before = os.environ.get(TRAPS_VARIABLE)
-    if mode:
-        os.environ[TRAPS_VARIABLE] = mode
-    try:
-        yield
-    finally:
-        if mode:
-            os.environ.pop(TRAPS_VARIABLE)
-        if mode and before is not None:
-            os.environ[TRAPS_VARIABLE] = before

@@ -35,16 +35,17 @@ def replay_goal(
     anyway: bool,
     speed: float | None,
     on_output: OnOutput | None,
+    kernel: str,
 ) -> ReplayGoal:
     """Return what `Network.replay` is to replay, after checking that this computer can."""
     if not isinstance(session, RecordedSession):
         session = read(session)
-    check(session, anyway=anyway)
+    check(session, anyway=anyway, kernel=kernel)
     until_ns = None if until is None else parse_time(until)
-    return ReplayGoal(session, until_ns, speed, on_output)
+    return ReplayGoal(session, until_ns, speed, on_output, kernel)
 
 
-def check(session: RecordedSession, *, anyway: bool) -> None:
+def check(session: RecordedSession, *, anyway: bool, kernel: str = "") -> None:
     """Raise SessionError or RequirementError if this computer cannot replay a session.
 
     `anyway` accepts another kernel, on which the session may run differently.
@@ -54,7 +55,7 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     refuse_unrepeatable(session)
     refuse_wrong_topologies(session)
     recorded = session.header.kernel_manifest
-    here = find_image(kernel_of(session)).manifest_hash
+    here = find_image(kernel_of(session, kernel)).manifest_hash
     if not anyway and recorded != here:
         raise SessionError(
             f"{session.source}: the session was recorded with a different kernel: {recorded[:12]} "
@@ -64,12 +65,12 @@ def check(session: RecordedSession, *, anyway: bool) -> None:
     refuse_missing(session)
 
 
-def options_of(session: RecordedSession) -> dict[str, Any]:
+def options_of(session: RecordedSession, kernel: str = "") -> dict[str, Any]:
     """Return the arguments of a Network like the one that was recorded, except for its folder."""
     header = session.header
     return {
         "machine": "embedded",
-        "kernel": kernel_of(session),
+        "kernel": kernel_of(session, kernel),
         "clock": header.clock,
         "wire": header.wire,
         "nic": header.nic,

@@ -202,7 +202,7 @@ class LiveSession(Generic[AnyNetwork]):
         options = self._runtime.options
         network = replaying_network(
             type(self._network),
-            ReplayGoal(session, time_ns, is_reached=True),
+            ReplayGoal(session, time_ns, kernel=options.kernel, is_reached=True),
             folder=None if session.has_files else options.folder,
             record=True,
             traps=options.traps,
@@ -241,7 +241,7 @@ def replaying_network(
     path = own_folder.path if own_folder is not None else Path(folder or ".")
     if own_folder is None:
         branching.restore_folder(goal.session, path)
-    options = branching.options_of(goal.session)
+    options = branching.options_of(goal.session, goal.kernel)
     network = kind(
         topology_at(goal.session, 0), **options, folder=path, session=record, traps=traps
     )

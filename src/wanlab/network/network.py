@@ -183,6 +183,7 @@ class Network:
         anyway: bool = False,
         speed: float | None = None,
         on_output: OnOutput | None = None,
+        kernel: str = "",
         traps: str | None = None,
     ) -> Self:
         """Return a network that replays a session, up to `until` on its clock, when it starts.
@@ -199,6 +200,7 @@ class Network:
         anyway     accept another kernel, on which the session may run differently
         speed      at most this many seconds of the network per real second
         on_output  called with the output of processes during the replay
+        kernel     the default kernel, which replays its own sessions and those of kernels not known here
         traps      as in Network; a session that was recorded in one mode can be replayed in another
 
         SessionError or RequirementError if this computer cannot replay the session.
@@ -206,7 +208,7 @@ class Network:
         from . import branching
 
         goal = branching.replay_goal(
-            session, until, anyway=anyway, speed=speed, on_output=on_output
+            session, until, anyway=anyway, speed=speed, on_output=on_output, kernel=kernel
         )
         return replaying_network(cls, goal, folder=folder, record=record, traps=traps)
 

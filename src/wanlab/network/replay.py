@@ -52,6 +52,8 @@ class ReplayGoal:
     speed: float | None = None
     """Network seconds per real second at most; None: as fast as it can be computed."""
     on_output: OnOutput | None = None
+    kernel: str = ""
+    """The default kernel; "": the user's."""
     is_reached: bool = False
     """Whether the network's clock has shown `until_ns`, even if nothing happened shortly before."""
 
@@ -105,21 +107,21 @@ def refuse_unrepeatable(session: RecordedSession) -> None:
         )
 
 
-def kernel_of(session: RecordedSession) -> str:
+def kernel_of(session: RecordedSession, default: str = "") -> str:
     """Return the kernel to replay on, as the argument `kernel` of `Network`.
 
-    That is the default kernel ("") if its image is the recorded one, so that the image may have another
-    name here; otherwise the recorded name. If that name is unknown here, it is the default kernel,
+    That is the `default` ("": the user's) if its image is the recorded one, so that the image may have
+    another name here; otherwise the recorded name. If that name is unknown here, it is the default,
     which `branching.check` compares with the recorded one.
     """
     try:
-        is_default = find_image().manifest_hash == session.header.kernel_manifest
+        is_default = find_image(default).manifest_hash == session.header.kernel_manifest
     except RequirementError:  # there is no default kernel here
         is_default = False
     if is_default:
-        return ""
+        return default
     name = session.header.kernel
-    return name if is_known(name) else ""
+    return name if is_known(name) else default
 
 
 def differences_here(session: RecordedSession) -> list[str]:

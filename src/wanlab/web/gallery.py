@@ -115,7 +115,7 @@ class GalleryRuns:
         from wanlab.gallery.measure import figure_job
 
         def job_in(folder: Path) -> Job:
-            return figure_job(name, Path(RESULTS), folder, self._folder.path)
+            return figure_job(name, Path(RESULTS), folder, self._folder.path, self._rules.choice)
 
         failed = await job.perform(job_in)
         self._job, self._running, self._progress = None, "", ""

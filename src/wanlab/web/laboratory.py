@@ -86,7 +86,7 @@ class Laboratory:
         )
         self.slow_motion = SlowMotion(self.broadcast, self.session)
         self.branches = Branches(
-            self.folder, self.broadcast, self.session, self._redraw, self._why_busy
+            self.folder, self.broadcast, self.session, self._redraw, self._why_busy, rules.choice
         )
         self._what_ifs = WhatIf(
             self.branches,
@@ -390,7 +390,7 @@ class Laboratory:
             self._watch.note(CanvasAction("run"))
 
     def _plan(self, document: Document, topology: Topology) -> RunPlan:
-        chosen, folder, memory = document.preferences, self.folder.path, self.rules.memory_bytes
+        chosen, folder, rules = document.preferences, self.folder.path, self.rules
 
         def make() -> Network:
             return Network(
@@ -399,7 +399,7 @@ class Laboratory:
                 wire=chosen.wire,
                 seed=chosen.seed,
                 folder=folder,
-                memory=memory,
+                **rules.machine_options(),
             )
 
         return RunPlan(document, topology, make)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from wanlab.errors import WanlabError
+from wanlab.network import NO_CHOICE, MachineChoice
 
 MAX_FILES = 100_000
 """The largest number of files in the folder of a student."""
@@ -21,9 +23,10 @@ async def _always() -> None:
 
 @dataclass(frozen=True)
 class ClassRules:
-    """Rules for a student's laboratory in a class.
+    """Rules for the networks of a laboratory, and for a student's in a class.
 
     seed            of the networks of units; None: as the page says
+    choice          of the machine of networks
     memory_bytes    of a network; None: as much as it needs
     folder_limit    for what is in the working folder; None: no limit
     admit           asked before a network starts; raises WanlabError to refuse it
@@ -36,6 +39,11 @@ class ClassRules:
     folder_limit: FolderLimit | None = None
     admit: Callable[[], Awaitable[None]] = _always
     hand_in: Callable[[str, bytes], Awaitable[None]] | None = None
+    choice: MachineChoice = NO_CHOICE
+
+    def machine_options(self) -> dict[str, Any]:
+        """Return the arguments of a `Network` that these rules decide."""
+        return {**asdict(self.choice), "memory": self.memory_bytes}
 
     @property
     def is_class(self) -> bool:

@@ -14,7 +14,6 @@ loop         waits on virtual time; nothing else does
 machine      all of it together
 """
 
-from ..defaults import KERNEL_VARIABLE, TRAPS_VARIABLE, in_mode
 from .confinement import confine_files, landlock_version
 from .first_use import recipe_program
 from .image import Image, built_kernels, find_image, is_known, kernels_folder
@@ -23,15 +22,12 @@ from .resources import max_processes
 from .traps import MODES, other_mode, protecting_mode, read_mode
 
 __all__ = [
-    "KERNEL_VARIABLE",
     "MODES",
-    "TRAPS_VARIABLE",
     "EmbeddedMachine",
     "Image",
     "built_kernels",
     "confine_files",
     "find_image",
-    "in_mode",
     "is_known",
     "kernels_folder",
     "landlock_version",

@@ -14,6 +14,7 @@ from wanlab.errors import WanlabError
 from wanlab.jobs.progress import BatchProgress, Listener
 from wanlab.labs import class_run
 from wanlab.labs.class_run import ClassOptions, ClassRun
+from wanlab.network import NO_CHOICE, MachineChoice
 
 from ..background_job import CancellableListener, JobCancelledError
 from ..running_tasks import RunningTasks
@@ -65,7 +66,7 @@ class ClassGrading:
         self.progress = ": ".join([state.text(), *state.running[:1]])
 
 
-def grade_class(roster: Roster, listener: Listener) -> str:
+def grade_class(roster: Roster, listener: Listener, choice: MachineChoice = NO_CHOICE) -> str:
     """Grade what was handed in, and write the tables."""
     options = ClassOptions(
         folder=roster.folder / HAND_INS,
@@ -73,6 +74,7 @@ def grade_class(roster: Roster, listener: Listener) -> str:
         results=roster.folder / GRADES,
         # Half of the processors are left to the students.
         jobs=max(1, len(os.sched_getaffinity(0)) // 2),
+        choice=choice,
     )
     run = ClassRun(options)
     graded = run.run(listener)

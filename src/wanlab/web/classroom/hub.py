@@ -19,12 +19,13 @@ from wanlab.input_file import read_input
 from wanlab.json_text import decode_json
 from wanlab.labs import catalog
 from wanlab.machine.embedded import find_image
+from wanlab.network import NO_CHOICE, MachineChoice
 
 from ..folder import write_atomically
 from ..running_tasks import RunningTasks
 from ..server.auth import ServerAddress
 from .front import ServeConnection
-from .grading import ClassGrading
+from .grading import ClassGrading, grade_class
 from .kept_hand_ins import hand_ins_in, keep, size_of
 from .messages import Status
 from .process_limits import process_limits
@@ -90,21 +91,23 @@ class Hub:
         *,
         networks: int | None,
         nice: int,
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
         """`temporary` is an empty folder in memory, for the temporary files of all students."""
-        self._kernel = find_image().folder.absolute()
-        self._readable = readable_folders()
+        self._kernel = find_image(choice.kernel).folder.absolute()
+        self._readable = readable_folders(choice.kernel)
         self._max_processes = process_limits(roster.participants)
         check_separation(roster.folder, self._readable)
-        needed = needed_folders()
+        needed = needed_folders(choice.kernel)
         for it in roster.participants:
             if it.user:
                 check_readable(it.user, needed)
         self.roster = roster
-        self.grading = ClassGrading(roster)
+        self.grading = ClassGrading(roster, partial(grade_class, choice=choice))
         self.address = address
         self.networks = networks
         self._nice = nice
+        self._cpu = choice.cpu or ""
         self._temporary = temporary
         self._context = forkserver_context()
         self._context.set_forkserver_preload(list(PRELOADED))
@@ -162,6 +165,7 @@ class Hub:
                 max_file_bytes=max(limits.memory_bytes, limits.disk_bytes) + MORE_FILE_BYTES,
                 max_processes=self._max_processes[who.user],
                 user=who.user,
+                cpu=self._cpu,
             ),
         )
         return StudentProcess(

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wanlab.errors import RequirementError
+from wanlab.machine.defaults import CPU_VARIABLE, KERNEL_VARIABLE, TRAPS_VARIABLE
 from wanlab.machine.embedded import (
-    KERNEL_VARIABLE,
-    TRAPS_VARIABLE,
     confine_files,
     find_image,
     kernels_folder,
@@ -58,7 +57,8 @@ class StudentSandbox:
     """The files that a process may use; `temporary` is a folder for this process only.
 
     `kernel` is the folder of the kernel that its networks boot: in a checkout, choosing one asks the
-    recipe, which the process cannot run.
+    recipe, which the process cannot run. `cpu` is the processor of their nodes; "": the default. Both
+    are the defaults of whatever the process starts, so that nothing in it runs in another mode.
     """
 
     folder: Path
@@ -70,6 +70,7 @@ class StudentSandbox:
     max_processes: int
     """The limit of the account, threads included; root has none."""
     user: str = ""
+    cpu: str = ""
 
     def enter(self) -> None:
         """Restrict this process for good. It must have only one thread."""
@@ -89,6 +90,7 @@ class StudentSandbox:
             "WANLAB_ANSWERS": "no",
             KERNEL_VARIABLE: str(self.kernel),
             TRAPS_VARIABLE: "ptrace",
+            CPU_VARIABLE: self.cpu,
         }
         os.chdir(self.folder)
         _drop_capabilities()
@@ -111,18 +113,18 @@ def check_separation(class_folder: Path, readable: Iterable[Path]) -> None:
             )
 
 
-def readable_folders() -> tuple[Path, ...]:
+def readable_folders(kernel: str = "") -> tuple[Path, ...]:
     """Return the folders that all students can read: programs, Python, wanlab and its kernel."""
     python = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     libraries = (path for path in sys.path if "site-packages" in path or "dist-packages" in path)
-    kernels = (str(find_image().program.parent), str(kernels_folder()))
+    kernels = (str(find_image(kernel).program.parent), str(kernels_folder()))
     names = [*SYSTEM, *python, *libraries, str(PACKAGE), *kernels]
     return tuple(Path(name) for name in dict.fromkeys(names))
 
 
-def needed_folders() -> tuple[Path, ...]:
+def needed_folders(kernel: str = "") -> tuple[Path, ...]:
     """Return the folders that a student's process needs in order to start."""
-    return PACKAGE, Path(sys.prefix), find_image().program.parent
+    return PACKAGE, Path(sys.prefix), find_image(kernel).program.parent
 
 
 def _lower_limit(number: int, limit: int) -> None:

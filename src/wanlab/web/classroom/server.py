@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from wanlab.errors import WanlabError
 from wanlab.machine.compiled_modules import compile_libraries_ahead
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import SharedFolder
 from wanlab.temporary import TemporaryFolder
 
@@ -54,6 +55,7 @@ class ServedClass:
     networks: int | None
     nice: int
     opens_browser: bool
+    choice: MachineChoice = NO_CHOICE
 
 
 def run(options: ServedClass) -> None:
@@ -71,7 +73,14 @@ def run(options: ServedClass) -> None:
         _temporary_folder() as temporary,
     ):
         address = ServerAddress.of(listening.getsockname()[1], options.url)
-        hub = Hub(roster, address, temporary, networks=options.networks, nice=options.nice)
+        hub = Hub(
+            roster,
+            address,
+            temporary,
+            networks=options.networks,
+            nice=options.nice,
+            choice=options.choice,
+        )
         url = link(address.url, roster.teacher_token)
         write_address(file, url, state)
         links = write_links(roster, address.url)

@@ -64,4 +64,4 @@ class HandIns:
         if not home.has_folder():
             raise WanlabError(f"{unit.heading} has not been started", "press Start")
         script, _ = hand_in.script_of(unit, home)
-        return hand_in.packed(unit, seed, home, script)
+        return hand_in.packed(unit, seed, home, script, kernel=self._rules.choice.kernel)

@@ -66,7 +66,7 @@ class Lessons:
         self._units: list[Unit] = []
         self.unit: Unit | None = None
         self.progress = ProgressFile(folder.state_folder, PROGRESS, self.push)
-        self.reports = UnitReports(folder, self.progress, push, self.push)
+        self.reports = UnitReports(folder, self.progress, push, self.push, rules.choice)
 
     # -- the course -------------------------------------------------------------------------------
 
@@ -197,7 +197,13 @@ class Lessons:
 
         def make() -> Network:
             return network_of(
-                unit, topology, folder.path, seed=seed, clock=clock, memory_bytes=rules.memory_bytes
+                unit,
+                topology,
+                folder.path,
+                seed=seed,
+                clock=clock,
+                memory_bytes=rules.memory_bytes,
+                choice=rules.choice,
             )
 
         return self.plan_run_of(document, topology, make)
@@ -249,6 +255,7 @@ class Lessons:
                     session=session,
                     say=say,
                     memory_bytes=self._rules.memory_bytes,
+                    choice=self._rules.choice,
                 )
             )
         finally:

@@ -10,6 +10,7 @@ from wanlab.jobs.job import Job
 from wanlab.jobs.worker import JobProgram
 from wanlab.labs.series import SeededUnit, load_units, unit_job
 from wanlab.labs.unit import Unit
+from wanlab.network import NO_CHOICE, MachineChoice
 
 from ..background_job import BackgroundJob
 from ..folder import WorkingFolder
@@ -31,11 +32,13 @@ class UnitReports:
         progress: ProgressFile,
         push: Callable[[Push], None],
         changed: Callable[[], None],
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
         self._folder = folder
         self._progress = progress
         self._push = push
         self._changed = changed
+        self._choice = choice
         self._job: BackgroundJob | None = None
         self._tasks = RunningTasks()
         self.unit: Unit | None = None
@@ -65,7 +68,14 @@ class UnitReports:
 
         def job_in(folder: Path) -> Job:
             task = SeededUnit(unit.name, unit.seed, unit.heading)
-            return unit_job(task, "virtual", Path(RESULTS), folder, self._folder.path)
+            return unit_job(
+                task,
+                "virtual",
+                Path(RESULTS),
+                folder,
+                self._folder.path,
+                choice=self._choice,
+            )
 
         failed = await job.perform(job_in)
         self._job, self.unit = None, None

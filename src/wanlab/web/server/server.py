@@ -19,10 +19,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from wanlab.errors import WanlabError
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import SharedFolder, file_error
 
 from ..folder import WorkingFolder
 from ..laboratory import Laboratory
+from ..limits import ClassRules
 from ..protocol import commands
 from .app import STATIC, application
 from .auth import AuthMiddleware, ServerAddress, new_token
@@ -67,11 +69,12 @@ def run(
     folder: Path | None,
     opens_browser: bool,
     session_file: Path | None = None,
+    choice: MachineChoice = NO_CHOICE,
 ) -> None:
     """Serve until a signal ends the server. Sessions are recorded if there is a `session_file`."""
     working_folder, path = _locate(file, folder)
     with contextlib.closing(listen(port)) as listening:
-        make = partial(Laboratory, working_folder, session_file)
+        make = partial(Laboratory, working_folder, session_file, ClassRules(choice=choice))
         asyncio.run(_serve(listening, make, working_folder, path, opens_browser=opens_browser))
 
 

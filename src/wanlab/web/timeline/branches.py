@@ -22,6 +22,7 @@ import msgspec
 
 from wanlab import Network
 from wanlab.errors import WanlabError, did_you_mean
+from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.session import RecordedSession, parse
 from wanlab.shared_folder import file_error
 from wanlab.units import format_time
@@ -76,6 +77,7 @@ class Branches:
         session: NetworkSession,
         redraw: Callable[[RunPlan, str], None],
         why_busy: Callable[[], str],
+        choice: MachineChoice = NO_CHOICE,
     ) -> None:
         self._folder = folder
         self._broadcast = broadcast
@@ -88,6 +90,7 @@ class Branches:
         self._playback: BranchPlayback | None = None
         self._has_real_clock = False
         self._why_busy = why_busy
+        self._choice = choice
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -373,7 +376,14 @@ class Branches:
         self, recorded: RecordedSession, folder: Path | None, replay: RunningReplay
     ) -> Network:
         """Return a network that replays a session when it is started, and reports its progress."""
-        network = Network.replay(recorded, until=replay.progress.at_ns, folder=folder, record=True)
+        network = Network.replay(
+            recorded,
+            until=replay.progress.at_ns,
+            folder=folder,
+            record=True,
+            kernel=self._choice.kernel,
+            traps=self._choice.traps,
+        )
 
         def report(now_ns: int, until_ns: int | None) -> None:
             replay.check_cancelled()
