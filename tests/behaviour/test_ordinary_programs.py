@@ -1,7 +1,12 @@
 """Debian's ordinary programs work in a node as on the computer: status, messages, and headings.
 
 Each is run once. One that is not installed, or that fails on the computer itself, is left out. Known to
-fail are `ionice` (the kernel has no block layer) and `slabtop` (it has no /proc/slabinfo).
+fail, because their files and system calls are the kernel's and the agent cannot provide them:
+
+    ionice, blkid     the kernel has no block layer (CONFIG_BLOCK)
+    swapon --show     no /proc/swaps (CONFIG_SWAP, which needs the block layer)
+    slabtop           no /proc/slabinfo (CONFIG_SLUB_DEBUG)
+    lsmem             no /sys/devices/system/memory (CONFIG_MEMORY_HOTPLUG, which UML does not have)
 """
 
 from __future__ import annotations
