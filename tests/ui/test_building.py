@@ -11,6 +11,10 @@ from served import Server
 from student import LIMIT_MS, Student
 
 expect.set_options(timeout=LIMIT_MS)
+HIDE = """(state) => {
+    Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
 ROWS = """new Set([...document.querySelectorAll('.tile')].map(
     (tile) => Math.round(tile.getBoundingClientRect().top))).size"""
 
@@ -65,6 +69,57 @@ def test_the_empty_canvas_offers_labs_and_example_networks(student: Student) -> 
     student.page.get_by_role("heading", name="Labs", exact=True).wait_for()
     empty.get_by_role("button", name="A bottleneck").click()
     student.has_nodes("h1", "h2", "h3", "h4", "s1", "s2")
+
+
+def instant(student: Student) -> str:
+    """Return the instant of the recording that the empty canvas shows."""
+    student.draws_again()
+    return str(student.page.locator(".recorded-run canvas").get_attribute("data-instant"))
+
+
+def moves(student: Student) -> None:
+    shown = student.page.locator(".recorded-run canvas")
+    expect(shown).not_to_have_attribute("data-instant", instant(student))
+
+
+def rests(student: Student) -> None:
+    before = instant(student)
+    assert [instant(student) for _ in range(10)] == [before] * 10
+
+
+def test_the_empty_canvas_plays_a_recorded_run_only_while_it_is_seen(student: Student) -> None:
+    page = student.page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    shown = page.get_by_role("img", name="A recorded run")
+    moves(student)
+    student.picture("light")
+    assert findings(student, ".canvas-empty") == []
+    # In a background tab.
+    page.evaluate(HIDE, "hidden")
+    rests(student)
+    page.evaluate(HIDE, "visible")
+    moves(student)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(shown).to_be_visible()
+    rests(student)
+    page.get_by_role("button", name="Dark theme").click()
+    student.picture("dark")
+    assert findings(student, ".canvas-empty") == []
+    page.get_by_role("button", name="Play", exact=True).click()
+    moves(student)
+    # Where a tool is about to place a node, nothing moves; without room there is no recording.
+    page.get_by_role("toolbar", name="Tools").get_by_role("button", name="Host").click()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_hidden()
+    rests(student)
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    expect(shown).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(reduced_motion="reduce")
+    page.reload()
+    student.is_connected()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    rests(student)
 
 
 def test_a_topology_of_containerlab_is_imported(student: Student, server: Server) -> None:

@@ -1,5 +1,5 @@
 import { ReactFlowProvider } from "@xyflow/react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useConnection } from "../connection";
 import { DraftNotice } from "../files/DraftNotice";
 import { generate, openUpload, showOpen } from "../files/topologies";
@@ -71,6 +71,8 @@ function Zoom() {
   );
 }
 
+const RecordedRun = lazy(() => import("../welcome/RecordedRun"));
+
 /** Small example networks. */
 const TEMPLATES = [
   { title: "Two hosts", shape: "minimal" },
@@ -88,6 +90,9 @@ function Empty() {
   if (!isEmpty || !isOpen) return null;
   return (
     <div className="canvas-empty">
+      <Suspense>
+        <RecordedRun isPlacing={isPlacing} />
+      </Suspense>
       <h2>The canvas is empty</h2>
       <p>Choose a host or a switch on the left, then click where to place it.</p>
       <p>Connect two nodes with the link tool. Then press Run.</p>

@@ -52,6 +52,10 @@ export function colourOf(flow: string, isDark: boolean): string {
   if (flow === "") return isDark ? "#9aa4ae" : "#75808b";
   let number = numbers.get(flow);
   if (number === undefined) numbers.set(flow, (number = numbers.size));
+  return hueColour(number, isDark);
+}
+
+export function hueColour(number: number, isDark: boolean): string {
   return `hsl(${HUES[number % HUES.length]} 78% ${isDark ? 62 : 45}%)`;
 }
 
