@@ -44,7 +44,7 @@ def no_kernel_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Image:
         release, manifest_hash = "6.12", "0" * 64
 
-    monkeypatch.setattr(hand_in, "find_image", Image)
+    monkeypatch.setattr(hand_in, "find_image", lambda kernel: Image)
 
 
 def link_to(victim: Path) -> Callable[[Path], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ def network_of(folder: Path, rules: ClassRules) -> Network:
         finally:
             await laboratory.close()
 
-    return asyncio.run(make())
+    # In a thread of its own: a browser of another test may have left an event loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(make())).result()
 
 
 def test_a_drawn_network_has_the_chosen_machine(tmp_path: Path) -> None:

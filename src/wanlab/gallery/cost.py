@@ -52,8 +52,9 @@ def write_cost(measurement: Path, cost: Cost) -> None:
 
 def read_cost(measurement: Path) -> Cost:
     """Return the cost of the sweep whose measurement is in this file; UNKNOWN if it was not kept."""
+    path = _path(measurement)
     try:
-        return Cost(**json.loads(_path(measurement).read_text(encoding="utf-8")))
+        return Cost(**json.loads(output_folder(path.parent).read(path.name)))
     except (OSError, ValueError, TypeError):
         return UNKNOWN
 
