@@ -7,7 +7,7 @@
               System.map         addresses of its functions
               modules.builtin    the modules that `modprobe` treats as built in
       building-kernel/           a running build, or one that was killed
-                      source/    what is compiled; a link if `make` refuses this path (see below)
+                      source/    what is compiled, perhaps elsewhere: see `building_folder`
       lock                       held by the running build
       sources/                   source archives that were fetched
       sources.json               hashes of source archives, so that each is read only once

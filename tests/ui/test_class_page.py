@@ -175,5 +175,8 @@ def test_a_card_for_each_student_shows_the_link_and_its_code(
     # The link of a card is the student's.
     student = opened(browser, str(cards.locator(".class-link").inner_text()))
     expect(student.get_by_role("application", name="Canvas")).to_be_visible()
+    # Students of earlier tests may still be online, too.
+    online = teacher.get_by_role("listitem").filter(has_text=re.compile("[1-3] of 3 online"))
+    expect(online).to_be_visible()
     teacher.get_by_role("button", name="Back to the table").click()
     expect(line(teacher, "Bob")).to_contain_text("online")

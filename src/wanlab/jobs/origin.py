@@ -55,6 +55,11 @@ class Origin(TypedDict):
     python: str
 
 
+def chosen_processor(cpu: Processor | str | Mapping[str, object] | None) -> Processor | None:
+    """Return the processor of hosts and routers: the one chosen, or with None the user's default."""
+    return read_cpu(user_default().cpu if cpu is None else cpu)
+
+
 def current_origin(
     inputs: Mapping[str, str],
     *,
@@ -78,7 +83,7 @@ def current_origin(
         "clock": clock,
         "wanlab": code_hash(PACKAGE, uninvolved_folders),
         "kernel": kernel_hash(kernel or user_default().kernel),
-        "cpu": cpu_words(read_cpu(user_default().cpu if cpu is None else cpu)),
+        "cpu": cpu_words(chosen_processor(cpu)),
         "programs": program_hashes((*PROGRAMS, *programs)),
         "python": platform.python_version(),
     }

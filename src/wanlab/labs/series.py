@@ -16,16 +16,15 @@ from wanlab import __version__
 from wanlab.errors import WanlabError
 from wanlab.jobs.batch import Batch, BatchTasks
 from wanlab.jobs.job import EndedJob, Job, Say, read_failure
+from wanlab.jobs.origin import chosen_processor
 from wanlab.jobs.pool import Workers
 from wanlab.jobs.progress import Listener
 from wanlab.jobs.store import OTHER_RESULTS, writing_to
 from wanlab.jobs.worker import JobProgram, Perform
-from wanlab.machine.defaults import user_default
 from wanlab.machine.embedded import find_image
 from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
-from wanlab.topology.cpu import Processor, read_cpu
 
 from . import catalog, distribution, durations, run_inputs, summary, unit_file
 from .report import UnitReport, is_good
@@ -264,14 +263,9 @@ def distribution_of(
     return numbers, results / f"{unit.run_name(seeds[0])}-to-{seeds[-1]}.json"
 
 
-def processor_of(choice: MachineChoice) -> Processor | None:
-    """Return the processor of hosts and routers: that of the choice, or the user's default."""
-    return read_cpu(user_default().cpu if choice.cpu is None else choice.cpu)
-
-
 def with_processor(choice: MachineChoice) -> str:
     """Return ", processor NAME" if there is one."""
-    cpu = processor_of(choice)
+    cpu = chosen_processor(choice.cpu)
     return "" if cpu is None else f", processor {cpu.model}"
 
 
@@ -289,7 +283,7 @@ def write_summary(
     RequirementError if the folder cannot be written.
     """
     about: dict[str, object] = {"seed": seed, "clock": clock}
-    if (cpu := processor_of(choice)) is not None:
+    if (cpu := chosen_processor(choice.cpu)) is not None:
         about["cpu"] = cpu.model
     document = {**about, "units": rows, "together": summary.totals(rows)}
     path = folder / ("course.html" if seed is None else f"course-seed{seed}.html")
