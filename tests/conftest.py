@@ -92,6 +92,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: -seconds[item.path])
 
 
+crashed: list[str] = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str) -> None:
+    """Remember that a worker has crashed: xdist calls that a failed test."""
+    crashed.append(crashitem)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Exit with 3, not 1, if tests have not run because a worker crashed before."""
+    if crashed:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
 def estimated_s(item: pytest.Item) -> float:
     """Estimate the computing time of a test on a typical computer, in seconds."""
     if (mark := item.get_closest_marker("costs")) is not None:
