@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,16 @@ def test_lost_files_are_named_at_the_end(wanlab: Any, script: Path) -> None:
         assert (ran.status, ran.errors) == (0, expected)
     assert not elsewhere.exists()
     assert (script / "kept").exists()
+
+
+def test_files_of_tmp_are_not_lost_if_it_is_the_working_folder(wanlab: Any) -> None:
+    """They were all listed, those that had been there before as well."""
+    wanlab.folder = Path("/tmp")
+    with tempfile.NamedTemporaryFile(dir="/tmp", mode="w") as file:
+        file.write("1")
+        file.flush()
+        ran = wanlab("exec", "--", "grep", "-c", "1", file.name)
+    assert (ran.status, ran.output, ran.errors) == (0, b"1\n", "")
 
 
 @pytest.mark.parametrize(

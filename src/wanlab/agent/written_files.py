@@ -47,7 +47,9 @@ def written_files(keep: str = "") -> list[tuple[str, int]]:
 
 
 def _collect(top: str, shown: str, keep: str) -> list[tuple[str, int]]:
-    files = []
+    files: list[tuple[str, int]] = []
+    if _is_working_folder(top):
+        return files
     for path in sorted(islice(_results_below(top), MAX_FILES)):
         name = shown + path.removeprefix(top)
         if name.startswith(CONTROLLERS_LOG[0]) and _is_controllers_log(name):
@@ -56,6 +58,12 @@ def _collect(top: str, shown: str, keep: str) -> list[tuple[str, int]]:
         if keep:
             _copy(path, keep + path.removeprefix(top))
     return files
+
+
+def _is_working_folder(top: str) -> bool:
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+        kinds = [kind for _, folder, kind, *_ in map(str.split, mounts) if folder == top]
+    return kinds[-1:] == ["hostfs"]
 
 
 def _is_controllers_log(path: str) -> bool:
