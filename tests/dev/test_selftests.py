@@ -118,7 +118,8 @@ def test_a_listed_check_that_passes_is_an_error_with_the_own_kernel_only(
 def test_each_entry_of_the_list_has_a_reason_and_a_case() -> None:
     loaded = expected.load()
     assert all(failure.reason and failure.cases for failure in loaded.failures)
-    assert all(case.partition("/")[0] in suites.SUITES for case in loaded.port_mbps)
+    named = [*loaded.port_mbps, *loaded.real_clock]
+    assert all(case.partition("/")[0] in suites.SUITES for case in named)
     cases = [case for failure in loaded.failures for case in failure.cases]
     assert {case.partition("/")[0] for case in cases} <= set(suites.SUITES)
 

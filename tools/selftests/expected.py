@@ -36,6 +36,8 @@ class Expectations:
     failures: Sequence[Failure]
     port_mbps: dict[str, int]
     """The line rate of new ports where it is not the machine's default; 0 is unlimited."""
+    real_clock: frozenset[str] = frozenset()
+    """Tests that do not work on virtual time."""
     _seen: set[Failure] = field(default_factory=set)
     _used: set[Failure] = field(default_factory=set)
 
@@ -70,4 +72,5 @@ def load(path: Path = FILE) -> Expectations:
         )
         for entry in table["expected"]
     ]
-    return Expectations(failures, table.get("port_mbps", {}))
+    real_clock = frozenset(table.get("real_clock", ()))
+    return Expectations(failures, table.get("port_mbps", {}), real_clock)

@@ -81,6 +81,7 @@ def _perform(
     command = [str(VENV / "bin" / "wanlab"), "exec", "--no-drops"]
     command += ["--traps", mode] if mode else []
     command += ["--kernel", options.kernel] if options.kernel else []
+    command += ["--clock", "real"] if case.name in expectations.real_clock else []
     script = script_of(case, expectations.port_mbps.get(case.name))
     with tempfile.TemporaryDirectory() as folder:
         command += ["--", "/bin/sh", "-c", script]
