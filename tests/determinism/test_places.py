@@ -7,7 +7,9 @@ import shutil
 import site
 import subprocess
 import sys
+import tempfile
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,57 @@ def test_at_a_fixed_path_node_takes_the_same_time_in_every_folder(tmp_path: Path
             net.run_for("2s")
             outputs.append(net["h1"].run("node client.js").output)
     assert outputs[0] == outputs[1]
+
+
+NAMES = (
+    "a",
+    "a folder with spaces/and a long name, of more than the forty letters that fit into an entry",
+    "b/c/d/e/f/g",
+)
+MEMORY = (
+    "ps aux; free -k; cat /proc/meminfo /proc/vmstat /proc/1/status /proc/1/stat; date +%s.%N; "
+)
+STACK = "od -A n -t x8 /proc/self/auxv; env | wc -c"
+"""Where a program's stack begins depends on the length of its environment."""
+
+
+@pytest.fixture
+def own_folders() -> Iterator[list[Path]]:
+    """Folders with paths of several lengths, not below /tmp: a machine has a /tmp of its own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as base:
+        folders = [Path(base, name) for name in NAMES]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        yield folders
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["exec", "--topo", "single,2", "--", "sh", "-c", MEMORY + STACK], ""),
+        (["exec", "--", "od", "-A", "n", "-t", "x8", "/proc/self/auxv"], ""),
+        (["mn", "--topo", "single,2"], f"h1 {STACK}\nh1 date +%s.%N; grep Vm /proc/1/status\n"),
+    ],
+)
+@pytest.mark.parametrize("traps", ["inprocess", "ptrace"])
+def test_the_path_of_the_working_folder_shows_in_no_number(
+    own_folders: list[Path], arguments: list[str], lines: str, traps: str
+) -> None:
+    """Memory, addresses and times, in a folder that has the path that it has on the computer."""
+    outputs = []
+    for folder in own_folders:
+        done = subprocess.run(
+            [sys.executable, "-m", "wanlab.cli", arguments[0], "--traps", traps, *arguments[1:]],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
+            input=lines,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0].strip()
+    for output in outputs[1:]:
+        assert output.splitlines() == outputs[0].splitlines()

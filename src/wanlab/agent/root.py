@@ -13,6 +13,7 @@ and disappear with the machine. Only the working folder is mounted for writing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -48,6 +49,7 @@ NETNS_FILES = "/etc/netns"
 TIME_ZONE = "Etc/UTC"
 COMMAND_LINE_FILE = "/run/wanlab/cmdline"
 ABOUT_FILE = "/run/wanlab/machine.json"
+SLASH = ord("/")
 HIDDEN = ("/tmp/", "/run/", "/dev/")
 
 MOUNTS_IN_SYS = (
@@ -56,6 +58,17 @@ MOUNTS_IN_SYS = (
     ("cgroup2", "/sys/fs/cgroup"),
 )
 """Kernel file systems that guides look for below /sys, each with its folder."""
+
+NAME_LENGTHS = (60, 90, 120, 180, 250)
+"""One for each cache of the kernel for names, which are of more than 40 bytes."""
+KNOWN_FOLDERS = [
+    f"/proc/sys/{name}"
+    for name in (
+        *("fs/inotify", "fs/mqueue", "kernel/keys", "kernel/pty", "kernel/random", "net/core"),
+        *("net/ipv4", "net/unix", "debug", "dev", "fs", "kernel", "net", "user", "vm"),
+    )
+]
+"""Folders that the root of every computer has, and that are covered in a machine."""
 
 MEMORY = "/tmp"  # exists on every computer; the tmpfs with the upper layer is mounted there
 
@@ -72,7 +85,7 @@ def prepare(
 
     `kernel_config` is a path on the computer. `built_in` names the drivers in the kernel, for modprobe.
     `guest_folder` is where the working folder is mounted; "" means at the same path. If
-    `working_folder` is "", none is mounted.
+    `working_folder` is "", none is mounted. `visible_folders` names none that is in it.
     """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     kernel_text = _read_of_computer(kernel_config)  # /tmp, where it may be, is hidden next
@@ -86,15 +99,14 @@ def prepare(
     system.mount(
         "overlay", root, "overlay", options=f"lowerdir=/,upperdir={upper},workdir={work},xino=off"
     )
+    _fill_caches(root, guest_folder or working_folder)
     _mount_kernel_file_systems(root)
-    mount_point = guest_folder or working_folder
     for folder in visible_folders:
-        is_inside = working_folder and f"{folder}/".startswith(f"{mount_point}/")
-        if folder.startswith(HIDDEN) and not is_inside:
+        if folder.startswith(HIDDEN):
             os.makedirs(root + folder, exist_ok=True)
             system.mount("visible", root + folder, "hostfs", flags=system.MS_RDONLY, options=folder)
     if working_folder:
-        _mount_working_folder(root, working_folder, mount_point)
+        _mount_working_folder(working_folder, root + (guest_folder or working_folder))
     os.makedirs(f"{root}/boot", exist_ok=True)
     _write(f"{root}/boot/config-{release}", kernel_text)
     _replace(
@@ -114,6 +126,18 @@ def prepare(
     _seal_hostfs()
     system.set_host_name(host_name)
     _allow_algorithms(built_in)
+
+
+def _fill_caches(root: str, mount_point: str) -> None:
+    """Look up names and folders, so that `Slab` in /proc/meminfo does not depend on the working folder.
+
+    With those that it is in, there are as many of the computer's folders in the kernel's caches.
+    """
+    depth = 1 if mount_point.startswith(HIDDEN) else sum(map(bool, mount_point.split("/")))
+    for length in NAME_LENGTHS:
+        os.path.lexists(f"{root}/{'_' * length}")
+    for folder in KNOWN_FOLDERS[depth:]:
+        os.path.lexists(root + folder)
 
 
 def _mount_kernel_file_systems(root: str) -> None:
@@ -207,9 +231,29 @@ def _allow_algorithms(built_in: list[str]) -> None:
             allowed = more
 
 
-def _mount_working_folder(root: str, folder: str, mount_point: str) -> None:
-    os.makedirs(root + mount_point, exist_ok=True)
-    system.mount("working-folder", root + mount_point, "hostfs", options=folder)
+def _mount_working_folder(folder: str, mount_point: str) -> None:
+    """Mount it. The paths have slashes behind them, up to a fixed length.
+
+    Here and below, no string is as long as a path: programs see this one's memory (`ps`, `free`), which
+    must not depend on it.
+    """
+    _make_folders(os.fsencode(mount_point))
+    path = bytearray(os.fsencode(folder))
+    for position in range(len(path) - 1, 0, -1):
+        if path[position] != SLASH:
+            break
+        path[position] = 0  # where the kernel sees the end
+    system.mount("working-folder", mount_point, "hostfs", options=bytes(path))
+
+
+def _make_folders(path: bytes) -> None:
+    """Make a folder and those that it is in. Slashes stand for the names that follow."""
+    part = bytearray(path.translate(bytes([SLASH]) * 256))
+    for position, byte in enumerate(path):
+        if byte == SLASH and part[position - 1] != SLASH:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(bytes(part))
+        part[position] = byte
 
 
 def links_of_dev(root: str) -> None:

@@ -122,6 +122,8 @@ class Agent:
         self._calls = calls_of(self, self._processes, namespaces, counters, self._watches)
         self._calls["halt"] = self.halt
         self._is_prepared = True
+        if not self._is_guest:
+            _fill_pools()
         return {"release": os.uname().release}
 
     def perform(self, operations: list[Request]) -> None:
@@ -132,6 +134,8 @@ class Agent:
                     self._performer.perform(verb, arguments)
             except (OSError, ValueError) as error:
                 raise OperationFailed(index, error) from error
+        if not self._is_guest:
+            _fill_pools()
 
     def written_files(self, keep: str) -> list[tuple[str, int]]:
         integrity.load("wanlab.agent.written_files")
@@ -333,3 +337,12 @@ def _error_text(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     return str(error)
+
+
+def _fill_pools() -> None:
+    """Take memory for some small objects of every size, and give it back.
+
+    A call then finds a free one for the path of a folder, however long that is, without a page more:
+    programs see the memory of this one.
+    """
+    _ = [bytes(size) for size in range(0, 480, 16) for _ in range(8)]

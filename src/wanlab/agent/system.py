@@ -50,7 +50,9 @@ def _check(result: int, attempt: str) -> None:
         raise OSError(number, f"{attempt}: {os.strerror(number)}")
 
 
-def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+def mount(
+    source: str, target: str, kind: str = "", flags: int = 0, options: str | bytes = ""
+) -> None:
     result = _libc.mount(
         os.fsencode(source),
         os.fsencode(target),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from .working_folder import padded
+
 if TYPE_CHECKING:
     from wanlab.agent.namespaces import NamespacePaths
     from wanlab.agent.processes import InputState
@@ -77,7 +79,7 @@ class AgentClient:
                 number=number,
                 node=node,
                 arguments=list(arguments),
-                folder=folder,
+                folder=padded(folder),
                 environment=dict(environment),
                 stdin=stdin,
                 terminal=terminal,

@@ -13,7 +13,25 @@ OWN_FOLDERS = ("/", "/boot", "/dev", "/etc", "/proc", "/run", "/sys")
 OWN_TREES = ("/dev", "/proc", "/sys", "/run/wanlab")
 SHARED_IN_OWN_TREES = ("/dev/shm", "/dev/mqueue")
 
+PADDING = "WANLAB_PADDING"
+"""The variable that makes the environment as long in every folder."""
+PADDED_BYTES = 256
+
 _reported: set[Path] = set()
+
+
+def padding_of(path: str) -> str:
+    """Return the slashes that make a path PADDED_BYTES long, or the next multiple of it.
+
+    Behind the path of a folder they change nothing (POSIX, 4.16 "Pathname Resolution").
+    """
+    return "/" * (-len(os.fsencode(path)) % PADDED_BYTES)
+
+
+def padded(path: str) -> str:
+    """Return the path of a folder in a length that says nothing about it."""
+    path = path.rstrip("/") or "/"
+    return path + padding_of(path)
 
 
 def check_working_folder(folder: Path) -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from wanlab.machine.working_folder import PADDING, padding_of
+
 from .process import Command, Finished, OutputHandler, Process, ProcessLog
 from .runtime import Runtime
 
@@ -52,13 +54,16 @@ class LiveNode:
         process = Process(
             self._runtime, self.namespace, command, on_output=on_output, on_stderr=on_stderr
         )
+        options, machine = self._runtime.options, self._runtime.machine
+        folder = folder or options.guest_folder
+        variables = {**machine.environment, **(environment or {})}
+        if options.has_own_path or PADDING in machine.environment:
+            variables["PWD"] = (environment or {}).get("PWD", folder)
+            variables[PADDING] = padding_of(variables["PWD"])
         process.start(
             ["/bin/bash", "-c", command] if isinstance(command, str) else command,
-            folder=folder or self._runtime.options.guest_folder,
-            environment={
-                **self._runtime.machine.environment,
-                **(environment or {}),
-            },
+            folder=folder,
+            environment=variables,
             stdin=stdin,
             terminal=terminal,
             merge_stderr=merge_stderr,

@@ -125,6 +125,11 @@ class NetworkOptions:
         )
 
     @property
+    def has_own_path(self) -> bool:
+        """Whether programs see the working folder at the path that it has on the computer."""
+        return not self.traits.is_shared and self.guest_folder == str(self.folder)
+
+    @property
     def default_speed_bps(self) -> int | None:
         """The speed of ports where the topology sets none; None: the machine's line rate."""
         if self.traits.is_shared and self.line_rate_bps != _line_rate_inside_bps():

@@ -23,7 +23,7 @@ from ..interruption import signals_blocked
 from ..loop import ConnectionClosed, RealLoop
 from ..patience import Patience
 from ..traits import EMBEDDED
-from ..working_folder import can_be_shared, check_working_folder
+from ..working_folder import can_be_shared, check_working_folder, padded
 from .boot import START_OF_DAY_NS, BootOptions, KernelProcess
 from .calendar import Calendar
 from .image import find_image
@@ -120,12 +120,17 @@ class EmbeddedMachine:
             self.agent.prepare(
                 environment=self.environment,
                 embedded_root={
-                    "working_folder": str(shared_folder or ""),
+                    "working_folder": padded(str(shared_folder)) if shared_folder else "",
                     "host_name": host_name,
                     "kernel_config": str(self.image.config.resolve()),
                     "built_in": self.image.built_in(),
-                    "visible_folders": [*required_folders(), *visible_folders],
-                    "guest_folder": guest_folder,
+                    "visible_folders": [
+                        path
+                        for path in (*required_folders(), *visible_folders)
+                        if shared_folder is None
+                        or not Path(path).is_relative_to(guest_folder or shared_folder)
+                    ],
+                    "guest_folder": padded(guest_folder) if guest_folder else "",
                 },
                 guest_environment=guest_environment({**self.describe(), **(about or {})}),
             )
