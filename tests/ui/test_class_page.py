@@ -180,3 +180,45 @@ def test_a_card_for_each_student_shows_the_link_and_its_code(
     expect(online).to_be_visible()
     teacher.get_by_role("button", name="Back to the table").click()
     expect(line(teacher, "Bob")).to_contain_text("online")
+
+
+def test_a_teacher_looks_over_a_students_shoulder(browser: Any, school: ClassServer) -> None:
+    bob = school.student("Bob")
+    (bob.folder / "two.yaml").write_text(TWO_HOSTS)
+    with bob.connect_client() as client:
+        client.do("open", path="two.yaml", discard=True)
+        client.run()
+        terminal = client.terminal("h1")
+        terminal.command("echo by'Bob'", "byBob\r\n")
+        student = opened(browser, school.links()["Bob"])
+        expect(student.locator(".xterm-rows")).to_contain_text("byBob")
+        teacher = opened(browser, school.url)
+        with teacher.expect_popup() as popup:
+            teacher.get_by_role("link", name="Look at the laboratory of Bob").click()
+        page = popup.value
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        # What the student has drawn, typed and opened is there, and the student knows of the look.
+        expect(page.get_by_role("status").filter(has_text="You are viewing")).to_contain_text(
+            "of Bob"
+        )
+        expect(student.get_by_text("Your teacher is viewing your laboratory.")).to_be_visible()
+        expect(page.get_by_role("group", name="host h1")).to_be_visible()
+        rows = page.locator(".xterm-rows")
+        expect(rows).to_contain_text("byBob")
+        picture(page, "look")
+        # The student's next command appears; what the teacher types does not.
+        page.locator(".xterm-screen").click()
+        page.keyboard.type("echo teacher\n")
+        terminal.command("echo ne'xt'", "next\r\n")
+        expect(rows).to_contain_text("next")
+        assert b"teacher" not in terminal.shown
+        # No command that the page sends by itself was refused.
+        expect(page.get_by_text("you can only view")).to_have_count(0)
+        page.get_by_role("button", name="Stop", exact=True).click()
+        expect(page.get_by_text("you can only view this laboratory").first).to_be_visible()
+        assert client.state["run"]["phase"] == "running"
+        page.close()
+        expect(student.get_by_text("Your teacher is viewing your laboratory.")).to_be_hidden()
+        assert errors == []
+        client.stop()

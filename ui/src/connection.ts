@@ -59,6 +59,11 @@ interface Replies {
   history: readonly SampleColumn[];
 }
 
+/** "/look/3" if this page shows a student's laboratory to the teacher, who can change nothing. */
+export const LOOK = /^\/look\/\d+(?=\/)/.exec(globalThis.location?.pathname ?? "")?.[0] ?? "";
+
+const ONLY_LOOKING = { what: "you can only view this laboratory", hint: "only the student can change it" };
+
 type CommandWord = AnyCommand["do"];
 export type CommandOf<W extends CommandWord> = Omit<Extract<AnyCommand, { do: W }>, "id">;
 export type ReplyTo<W extends CommandWord> = W extends keyof Replies ? Replies[W] : unknown;
@@ -152,7 +157,10 @@ function explained(error: unknown): { what: string; hint: string } {
 
 /** Send an HTTP request to the server. A CommandError says why it failed. */
 export async function request(url: string, options: RequestInit = {}): Promise<Response> {
-  const response = await fetch(url, { cache: "no-store", ...options }).catch(() => null);
+  if (LOOK !== "" && (options.method ?? "GET") !== "GET") throw new CommandError(ONLY_LOOKING);
+  const response = await fetch(url.startsWith(LOOK) ? url : LOOK + url, { cache: "no-store", ...options }).catch(
+    () => null,
+  );
   if (response === null) {
     throw new CommandError({ what: "wanlab does not answer", hint: "is `wanlab web` still running?" });
   }
@@ -184,7 +192,7 @@ export function onPush<K extends AnyPush["push"]>(kind: K, listener: (push: Push
 /** The URL of a WebSocket of this server. */
 export function socketAddress(path: string): string {
   const scheme = window.location.protocol === "https:" ? "wss" : "ws";
-  return `${scheme}://${window.location.host}${path}`;
+  return `${scheme}://${window.location.host}${LOOK}${path}`;
 }
 
 /** Open the connection, and reopen it whenever it is lost. */
@@ -237,7 +245,7 @@ async function retry(): Promise<void> {
   // A restarted server has another token, so this page can only come back through its new address.
   try {
     const signal = AbortSignal.timeout(RETRY_LIMIT_MS);
-    const response = await fetch("/api/state", { cache: "no-store", signal });
+    const response = await fetch(`${LOOK}/api/state`, { cache: "no-store", signal });
     if (response.status === 401 || response.status === 403) {
       useConnection.setState({ status: "refused" });
     }

@@ -594,6 +594,7 @@ export interface HandInRow {
 /** A student's row on the page. */
 export interface StudentRow {
   name: string;
+  number: number;
   seed: number;
   is_online: boolean;
   seen_s: number | null;
@@ -785,6 +786,7 @@ export interface LessonsPush {
   working_step: string;
   is_class: boolean;
   hand_raised_s: number | null;
+  is_looked_at: boolean;
   hint: StepHint | null;
   running_steps: number[];
 }

@@ -18,8 +18,10 @@ MAX_QUEUED_MESSAGES = 2000
 class Browser:
     """A browser, with the messages that its connection has not sent yet."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, looks: bool = False) -> None:
         self.name = name
+        self.looks = looks
+        """Whether it is the teacher's, who looks at a student's laboratory and changes nothing."""
         self.series: tuple[WatchedSeries, ...] = ()
         """The quantities that the browser draws."""
         self.is_lost = False
@@ -57,9 +59,14 @@ class Broadcast:
         self.browsers: list[Browser] = []
         self._numbers = itertools.count(1)
 
-    def connect(self) -> Browser:
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether the teacher looks."""
+        return any(browser.looks for browser in self.browsers)
+
+    def connect(self, *, looks: bool = False) -> Browser:
         """Add a browser."""
-        browser = Browser(f"b{next(self._numbers)}")
+        browser = Browser(f"b{next(self._numbers)}", looks=looks)
         self.browsers.append(browser)
         return browser
 

@@ -37,7 +37,18 @@ export function StudentLines({ student, nowS, columns, onChanged, onProblem }: P
         </td>
         <td>
           {student.is_online ? (
-            <span className="class-chip class-chip-good">online</span>
+            <>
+              <span className="class-chip class-chip-good">online</span>{" "}
+              <a
+                className="button"
+                href={`/look/${student.number}/`}
+                target={`wanlab-look-${student.number}`}
+                aria-label={`Look at the laboratory of ${student.name}`}
+                title="View this laboratory without changing it; the student sees that you do"
+              >
+                Look
+              </a>
+            </>
           ) : (
             <span className="class-soft">{ago(student.seen_s, nowS)}</span>
           )}

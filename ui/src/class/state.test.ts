@@ -16,6 +16,7 @@ function student(name: string, more: Partial<StudentRow> = {}): StudentRow {
     grades: [],
     disk_bytes: 0,
     disk_limit_bytes: 1,
+    number: 0,
     hand_raised_s: null,
     idle_since_s: null,
     ...more,

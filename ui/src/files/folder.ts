@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 import { create } from "zustand";
-import { errorText, onPush, request } from "../connection";
+import { errorText, LOOK, onPush, request } from "../connection";
 import { ask } from "../layout/dialogs";
 import type { FileInfo, Folder } from "../protocol";
 
@@ -26,7 +26,7 @@ onPush("files", ({ paths }) =>
 
 /** The URL of a file's content. */
 export function address(path: string): string {
-  return `/api/files/${path.split("/").map(encodeURIComponent).join("/")}`;
+  return `${LOOK}/api/files/${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 export async function list(under: string): Promise<readonly FileInfo[]> {

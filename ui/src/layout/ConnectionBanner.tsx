@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { useConnection } from "../connection";
+import { LOOK, useConnection } from "../connection";
 import { useDocument } from "../stores/document";
 import { useLessons } from "../stores/lessons";
 import { hasNetwork } from "../stores/running";
@@ -7,6 +7,8 @@ import { hasNetwork } from "../stores/running";
 /** Shown while the server cannot be reached. */
 export function ConnectionBanner() {
   const status = useConnection((state) => state.status);
+  const folder = useConnection((state) => state.folder);
+  const isLookedAt = useLessons((state) => state.is_looked_at);
   const isClass = useLessons((state) => state.is_class);
   useEffect(() => {
     window.addEventListener("beforeunload", askBeforeLeaving);
@@ -30,11 +32,25 @@ export function ConnectionBanner() {
       </p>
     );
   }
+  if (LOOK !== "") {
+    return (
+      <p className="connection-banner looking-banner" role="status">
+        You are viewing the laboratory of {folder}. Only the student can change it.
+      </p>
+    );
+  }
+  if (isLookedAt) {
+    return (
+      <p className="connection-banner looking-banner" role="status">
+        Your teacher is viewing your laboratory.
+      </p>
+    );
+  }
   return null;
 }
 
 /** Ask before leaving; the browser words the question. */
 function askBeforeLeaving(event: BeforeUnloadEvent): void {
-  if (useConnection.getState().status !== "open") return;
+  if (useConnection.getState().status !== "open" || LOOK !== "") return;
   if (hasNetwork() || !useDocument.getState().isSaved) event.preventDefault();
 }

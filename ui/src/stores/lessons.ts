@@ -14,6 +14,7 @@ export const useLessons = create<LessonsPush>(() => ({
   working: null,
   working_step: "",
   hand_raised_s: null,
+  is_looked_at: false,
   hint: null,
   running_steps: [],
 }));

@@ -8,7 +8,7 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
 import { create } from "zustand";
-import { onPush, socketAddress, useConnection } from "../connection";
+import { LOOK, onPush, socketAddress, useConnection } from "../connection";
 import type { KeysAck, OutputHistory } from "../protocol";
 import { toast } from "../stores/toasts";
 import { useView } from "../stores/view";
@@ -99,6 +99,7 @@ export class Session {
     this.terminal = new Terminal({
       allowProposedApi: true,
       cursorBlink: true,
+      disableStdin: LOOK !== "",
       fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--font-mono"),
       fontSize: useTerminalFont.getState().size,
       scrollback: SCROLLBACK_LINES,
@@ -314,7 +315,7 @@ export class Session {
 
   /** Send keys, or keep them until there is a connection. A program that has ended gets none. */
   private send(data: Uint8Array<ArrayBuffer>): void {
-    if (!this.mayReconnect) return;
+    if (!this.mayReconnect || LOOK !== "") return;
     if (this.keys.isEmpty) this.waitingSince_ms = performance.now();
     this.keys.add(data);
     if (this.acceptsKeys && this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);

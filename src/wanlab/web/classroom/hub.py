@@ -209,6 +209,10 @@ class Hub:
             raise WanlabError(f"{name} has no running network")
         process.stop_network()
 
+    def process_of(self, number: int) -> StudentProcess | None:
+        """Return the process of the student with this number, if it runs."""
+        return next((it.process for it in self.seats.values() if it.number == number), None)
+
     # -- hand-ins ---------------------------------------------------------------------------------
 
     def _keep(self, seat: Seat, unit: str, packed: bytes) -> int:

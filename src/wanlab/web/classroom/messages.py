@@ -1,7 +1,8 @@
 """Messages between the hub and the process of a student.
 
-Each message is one datagram of a socket pair (SOCK_SEQPACKET), at most MAX_BYTES long. Two of them
-carry a file descriptor: the connection of a browser, and a memory file with a hand-in.
+Each message is one datagram of a socket pair (SOCK_SEQPACKET), at most MAX_BYTES long. Three of
+them carry a file descriptor: the connection of a browser, the socket of a look, and a memory file
+with a hand-in.
 """
 
 from __future__ import annotations
@@ -28,6 +29,14 @@ class Serve(ToStudent, frozen=True):
     """Serve the connection that comes with this message. `received` was already read from it."""
 
     received: bytes
+
+
+class Look(ToStudent, frozen=True):
+    """Answer the teacher, who only looks, over the socket that comes with this message."""
+
+    path: str
+    query: str
+    is_socket: bool
 
 
 class StopNetwork(ToStudent, frozen=True):
@@ -96,7 +105,7 @@ class HandedIn(ToHub, frozen=True):
 
 Message = TypeVar("Message", bound=ToStudent | ToHub)
 TO_STUDENT: msgspec.msgpack.Decoder[ToStudent] = msgspec.msgpack.Decoder(
-    Union[Serve, StopNetwork, Admitted, Kept]  # noqa: UP007
+    Union[Serve, Look, StopNetwork, Admitted, Kept]  # noqa: UP007
 )
 TO_HUB: msgspec.msgpack.Decoder[ToHub] = msgspec.msgpack.Decoder(
     Union[Status, Ask, HandedIn]  # noqa: UP007

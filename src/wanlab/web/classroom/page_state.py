@@ -30,6 +30,8 @@ class StudentRow(msgspec.Struct, frozen=True):
     """A student's row on the page."""
 
     name: str
+    number: int
+    """That of the path /look/NUMBER/."""
     seed: int
     is_online: bool
     seen_s: float | None

@@ -13,7 +13,7 @@ from pathlib import Path
 from wanlab.errors import WanlabError
 
 from . import messages
-from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork
+from .messages import Admitted, Ask, HandedIn, Kept, Look, Serve, Status, StopNetwork
 from .student_server import StudentSettings, run
 
 END_REAL_S = 20.0
@@ -68,6 +68,10 @@ class StudentProcess:
     def serve(self, connection: int, received: bytes) -> bool:
         """Hand a copy of a connection's descriptor over; return whether that was possible."""
         return messages.send(self._control, Serve(received), [connection])
+
+    def answer_look(self, look: Look, end: int) -> bool:
+        """Have a look answered over a socket; return whether that was possible."""
+        return messages.send(self._control, look, [end])
 
     def stop_network(self) -> None:
         """Stop the network, with a message to the student that the teacher did so."""

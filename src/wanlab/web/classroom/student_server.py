@@ -33,7 +33,19 @@ from ..server.auth import USE_THE_LINK, AuthMiddleware, ServerAddress
 from ..server.connections import LimitedProtocol
 from ..server.server import configuration
 from . import messages
-from .messages import Admitted, Ask, HandedIn, Kept, Serve, Status, StopNetwork, ToHub, UnitState
+from .looking import answer_look
+from .messages import (
+    Admitted,
+    Ask,
+    HandedIn,
+    Kept,
+    Look,
+    Serve,
+    Status,
+    StopNetwork,
+    ToHub,
+    UnitState,
+)
 from .sandbox import StudentSandbox
 
 STATUS_REAL_S = 1.0
@@ -94,8 +106,9 @@ class _StudentServer:
         )
         self._laboratory = Laboratory(settings.sandbox.folder, rules=rules)
         self._laboratory.editor.reopen()  # students have not asked for a restart
+        self._app = application(self._laboratory, STATIC)
         app = AuthMiddleware(
-            application(self._laboratory, STATIC),
+            self._app,
             settings.address,
             tokens={},
             cookies={settings.cookie},
@@ -133,6 +146,8 @@ class _StudentServer:
         match message:
             case Serve(received=data) if file is not None:
                 self._tasks.start(self._serve_connection(file, data))
+            case Look() if file is not None:
+                self._tasks.start(answer_look(self._app, message, socket.socket(fileno=file)))
             case StopNetwork():
                 self._tasks.start(self._stop("the teacher has stopped the network"))
             case Admitted():
@@ -222,7 +237,7 @@ class _StudentServer:
             if it.done or it.points is not None or it.unit == open_unit
         )
         return Status(
-            browsers=len(laboratory.broadcast.browsers),
+            browsers=sum(not browser.looks for browser in laboratory.broadcast.browsers),
             phase=phase,
             nodes=len(plan.document.nodes) if plan is not None and phase != "stopped" else 0,
             open_unit=open_unit,

@@ -20,9 +20,10 @@ from wanlab.errors import WanlabError
 from wanlab.labs.grade_tables import spreadsheet_cell
 
 from ..laboratory import error_body
-from ..server.app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets
+from ..server.app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets, documentation_routes
 from .hub import Hub, Seat
 from .kept_hand_ins import hand_ins_in
+from .looking import Looking
 from .page_state import ClassState, GradeRow, HandInRow, StudentLink, StudentRow
 from .roster import GRADES, link
 
@@ -60,6 +61,7 @@ def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:
         Route("/api/class/grade", _grade, methods=["POST"]),
         Route("/api/class/grade/cancel", _cancel_grading, methods=["POST"]),
     ]
+    routes += [Mount("/look", Looking(hub.process_of, static)), *documentation_routes()]  # type: ignore[list-item]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", Assets(directory=static / "assets")))  # type: ignore[arg-type]
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error})  # type: ignore[dict-item]
@@ -135,6 +137,7 @@ def _row(seat: Seat, grades: Iterable[GradeRow]) -> StudentRow:
     who, status = seat.participant, seat.status
     return StudentRow(
         name=who.name,
+        number=seat.number,
         seed=who.seed,
         is_online=seat.is_online,
         seen_s=seat.seen_s,

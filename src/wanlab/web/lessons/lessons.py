@@ -60,6 +60,7 @@ class Lessons:
         self._hint: StepHint | None = None
         self.hand_raised_s: float | None = None
         """Since when the student asks for help, in seconds since the epoch."""
+        self._is_looked_at = False
         self.opened_s = 0.0
         """When the open unit was opened."""
         self._running_steps: tuple[int, ...] = ()
@@ -90,6 +91,7 @@ class Lessons:
             working_step=self.reports.step,
             is_class=self._rules.is_class,
             hand_raised_s=self.hand_raised_s,
+            is_looked_at=self._is_looked_at,
             hint=self._hint,
             running_steps=self._running_steps,
         )
@@ -166,6 +168,12 @@ class Lessons:
             raise WanlabError("only in a class is there a teacher to ask")
         self.hand_raised_s = time.time() if is_raised else None
         self.push()
+
+    def note_look(self, *, is_looked_at: bool) -> None:
+        """Note whether the teacher looks at this laboratory, which the student must know."""
+        if is_looked_at != self._is_looked_at:
+            self._is_looked_at = is_looked_at
+            self.push()
 
     @property
     def idle_since_s(self) -> float | None:

@@ -129,6 +129,8 @@ class LessonsPush(Push, frozen=True, tag="lessons"):
     """Whether work can be handed in to a teacher, who makes the reports."""
     hand_raised_s: float | None = None
     """Since when the student asks the teacher for help, in seconds since the epoch."""
+    is_looked_at: bool = False
+    """Whether the teacher looks at this laboratory."""
     hint: StepHint | None = None
     running_steps: tuple[int, ...] = ()
     """The steps of the open unit whose commands run now, and that are not done."""

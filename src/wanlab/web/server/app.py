@@ -93,15 +93,21 @@ def application(laboratory: Laboratory, static: Path = STATIC) -> Starlette:
     ]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", Assets(directory=static / "assets")))
-    routes.append(Route(DOCUMENTATION, _documentation))
-    if SITE.is_dir():
-        routes.append(Mount(DOCUMENTATION, Documentation(directory=SITE)))
+    routes += documentation_routes()
     app = Starlette(routes=routes, exception_handlers={WanlabError: _error_response})  # type: ignore[dict-item]
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES)
     app.state.laboratory = laboratory
     app.state.static = static
     app.state.uploads = Uploads()
     return app
+
+
+def documentation_routes() -> list[Route | Mount]:
+    """Return the routes of the documentation."""
+    first = Route(DOCUMENTATION, _documentation)
+    if not SITE.is_dir():
+        return [first]
+    return [first, Mount(DOCUMENTATION, Documentation(directory=SITE))]
 
 
 class Assets(StaticFiles):

@@ -34,7 +34,11 @@ async def terminal_socket(socket: WebSocket) -> None:
         reason = error.what.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
         await socket.close(NOT_FOUND, reason)
         return
-    viewer = terminal.add_viewer()
+    looks = socket.scope.get("looks", False)
+    viewer = terminal.add_viewer(looks=looks)
+    if looks:
+        await _serve_looker(socket, terminal, viewer)
+        return
     keys_from = terminal.key_streams.connect(socket.query_params.get("page") or uuid4().hex)
     history = OutputHistory(viewer.history_bytes, keys_from.received_bytes)
     sender = asyncio.create_task(_send_output(socket, viewer, history))
@@ -53,6 +57,23 @@ async def terminal_socket(socket: WebSocket) -> None:
         pass  # the browser, or the server, ends the connection
     finally:
         keys_from.end()
+        terminal.remove_viewer(viewer)
+        sender.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await sender
+
+
+async def _serve_looker(socket: WebSocket, terminal: Terminal, viewer: Viewer) -> None:
+    """Serve the view of the teacher who only looks: keys and sizes are dropped."""
+    sender = asyncio.create_task(
+        _send_output(socket, viewer, OutputHistory(viewer.history_bytes, 0))
+    )
+    try:
+        while (await socket.receive())["type"] != "websocket.disconnect":
+            pass
+    except (WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
+        pass  # the browser, or the server, ends the connection
+    finally:
         terminal.remove_viewer(viewer)
         sender.cancel()
         with contextlib.suppress(asyncio.CancelledError):

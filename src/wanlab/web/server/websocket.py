@@ -20,6 +20,21 @@ from ..running_tasks import RunningTasks
 DECODER: msgspec.json.Decoder[commands.Command] = msgspec.json.Decoder(
     Union[commands.COMMANDS]  # noqa: UP007
 )
+LOOKER_COMMANDS = (
+    commands.HeartbeatCommand,
+    commands.WatchCommand,
+    commands.HistoryCommand,
+    commands.NumbersCommand,
+    commands.CompareCommand,
+    commands.CostCommand,
+)
+"""The commands that change nothing: all that the teacher may send who looks at a laboratory."""
+LOOKER_DECODER: msgspec.json.Decoder[commands.Command] = msgspec.json.Decoder(
+    Union[LOOKER_COMMANDS]  # noqa: UP007
+)
+ONLY_LOOKING = messages.ErrorBody(
+    "you can only view this laboratory", "only the student can change it", code="only looking"
+)
 TRY_AGAIN_LATER = 1013
 
 
@@ -34,7 +49,8 @@ async def live_socket(socket: WebSocket) -> None:
     """Serve the connection of a browser until it ends."""
     laboratory: Laboratory = socket.app.state.laboratory
     await socket.accept()
-    browser = laboratory.broadcast.connect()
+    browser = laboratory.broadcast.connect(looks=socket.scope.get("looks", False))
+    laboratory.lessons.note_look(is_looked_at=laboratory.broadcast.is_looked_at)
     browser.send(laboratory.state(browser.name))
     sender = asyncio.create_task(_send_messages(socket, browser))
     tasks = RunningTasks()
@@ -51,6 +67,7 @@ async def live_socket(socket: WebSocket) -> None:
         sender.cancel()
         with contextlib.suppress(asyncio.CancelledError):  # the server ends, and does not wait
             await laboratory.disconnect(browser)
+        laboratory.lessons.note_look(is_looked_at=laboratory.broadcast.is_looked_at)
         with contextlib.suppress(asyncio.CancelledError):
             await sender
 
@@ -65,9 +82,10 @@ async def _send_messages(socket: WebSocket, browser: Browser) -> None:
 async def perform_message(laboratory: Laboratory, browser: Browser, text: str | bytes) -> None:
     """Carry out the command in a message, and send the reply."""
     try:
-        command = decode_json(text, DECODER)
+        command = decode_json(text, LOOKER_DECODER if browser.looks else DECODER)
     except InputError as error:
-        body = messages.ErrorBody(f"not a command: {error}")
+        unknown = messages.ErrorBody(f"not a command: {error}")
+        body = ONLY_LOOKING if browser.looks else unknown
         browser.send(messages.CommandRefusal(_id_of(text), body))
         return
     browser.send(await laboratory.perform(command, browser))

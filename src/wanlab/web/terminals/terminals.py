@@ -35,7 +35,9 @@ SHELL = ("/bin/bash", "--norc", "--noprofile", "-i")
 class Viewer:
     """A browser's view of a terminal, with the output that it has not been sent yet."""
 
-    def __init__(self, scrollback: bytes) -> None:
+    def __init__(self, scrollback: bytes, *, looks: bool = False) -> None:
+        self.looks = looks
+        """Whether the program does not wait for this view."""
         self.history_bytes = len(scrollback)
         self.is_behind = False
         self.acknowledged_bytes = 0
@@ -200,9 +202,9 @@ class Terminal:
             viewer.add_output(data)
         self._update_credit()
 
-    def add_viewer(self) -> Viewer:
+    def add_viewer(self, *, looks: bool = False) -> Viewer:
         """Return a new view, which begins with the output that was kept."""
-        viewer = Viewer(bytes(self._scrollback))
+        viewer = Viewer(bytes(self._scrollback), looks=looks)
         # The scrollback counts as not yet displayed, but its credit has been granted already.
         viewer.acknowledged_bytes = self._received_bytes - len(self._scrollback)
         self._viewers.append(viewer)
@@ -226,7 +228,9 @@ class Terminal:
     def _update_credit(self) -> None:
         """Let the program print up to a window beyond the fastest viewer."""
         acknowledged = [
-            viewer.acknowledged_bytes for viewer in self._viewers if not viewer.is_behind
+            viewer.acknowledged_bytes
+            for viewer in self._viewers
+            if not viewer.is_behind and not viewer.looks
         ]
         shown_bytes = max(acknowledged, default=self._received_bytes)
         more_bytes = shown_bytes - self._credited_bytes
