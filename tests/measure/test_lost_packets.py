@@ -98,6 +98,25 @@ def test_a_netem_names_its_loss_or_its_limit_and_what_the_limit_should_be(net: N
 
 
 @pytest.mark.machine
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [
+        ("state 10% 30%", "25"),  # p13 / (p13 + p31)
+        ("state 10% 30% 20% 40% 5%", "24.73"),  # as long as 60 of 1, 20 of 3, 10 of 2 and 3 of 4
+        ("gemodel 10% 40% 70% 5%", "18"),  # 1/5 of the time 70 %, else 5 %
+    ],
+)
+def test_a_netem_names_the_mean_of_its_loss_model(net: Network, model: str, loss: str) -> None:
+    with net:
+        net["h1"].run("ping -c 1 h2")
+        net.root.run(f"tc qdisc add dev s1-eth2 root handle 1: netem loss {model}")
+        send(net, 400)
+        (lost,) = [drop for drop in wanlab.drops(net) if drop.place == "s1-eth2"]
+        assert (lost.cause, lost.remedy) == (f"netem: its loss of {loss} %", "")
+        assert lost.share == pytest.approx(float(loss) / 100, abs=0.1)
+
+
+@pytest.mark.machine
 def test_what_a_node_refuses_is_named_as_well(net: Network) -> None:
     with net:
         send(net, 4)

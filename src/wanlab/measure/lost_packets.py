@@ -18,7 +18,13 @@ from math import ceil, sqrt
 from wanlab.errors import WanlabError
 from wanlab.netlink import framing, link_dump, qdisc_dump
 from wanlab.netlink.link_dump import LinkCounters
-from wanlab.netlink.port_conditions import QUEUE_LIMITS, conditions_of, limit_of, netem_limit
+from wanlab.netlink.port_conditions import (
+    QUEUE_LIMITS,
+    conditions_of,
+    has_loss_model,
+    limit_of,
+    netem_limit,
+)
 from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.network import Network, kernel_limits
 from wanlab.topology import Switch
@@ -32,6 +38,8 @@ the switches and their ports only."""
 SPACES_PER_READING = 50
 DEVIATIONS = 5
 """By how many standard deviations random losses may exceed their mean."""
+OF_BURSTS = 3
+"""How much larger the deviation is where a loss model loses packets in bursts."""
 FILES = ("/proc/net/snmp", "/proc/net/netstat", "/proc/net/snmp6")
 
 
@@ -301,7 +309,8 @@ def _cause_in_netem(
     loss = conditions.loss_fraction
     expected = loss * came
     loss_text = f"netem: its loss of {100 * loss:.4g} %"
-    if loss and drops <= expected + DEVIATIONS * sqrt(expected) + DEVIATIONS:
+    deviations = DEVIATIONS * (OF_BURSTS if has_loss_model(qdisc.options) else 1)
+    if loss and drops <= expected + deviations * (sqrt(expected) + 1):
         return loss_text, ""
     limit_text = f"its limit of {limit} packets was full"
     rate_bps = conditions_of(qdiscs).rate_bps

@@ -17,7 +17,8 @@ from wanlab.netlink.qdisc import QdiscCounters
 _TBF_PARMS, _TBF_RATE64 = 1, 4
 _TBF = struct.Struct("=8xI12xI")  # of tc_tbf_qopt: the rate of its first tc_ratespec, and the limit
 _NETEM = struct.Struct("=IIIIII")  # latency, limit, loss, gap, duplicate, jitter
-_NETEM_CORRUPT, _NETEM_RATE, _NETEM_RATE64 = 4, 6, 8
+_NETEM_CORRUPT, _NETEM_LOSS, _NETEM_RATE, _NETEM_RATE64 = 4, 5, 6, 8
+_NETEM_LOSS_GI, _NETEM_LOSS_GE = 1, 2
 _NETEM_LATENCY64, _NETEM_JITTER64 = 10, 11
 _TICK_NS = 64
 _U32, _U64 = struct.Struct("=I"), struct.Struct("=Q")
@@ -139,10 +140,36 @@ def _netem(options: bytes) -> PortConditions:
         rate_bps=8 * rate or None,
         delay_ns=delay_ns,
         jitter_ns=jitter_ns,
-        loss_fraction=loss / _WHOLE,
+        loss_fraction=_loss_of_model(fields) if _NETEM_LOSS in fields else loss / _WHOLE,
         duplicate_fraction=duplicate / _WHOLE,
         corrupt_fraction=corrupt / _WHOLE,
     )
+
+
+def has_loss_model(options: bytes) -> bool:
+    """Whether a netem loses packets in bursts (`loss state`, `loss gemodel`)."""
+    return _NETEM_LOSS in framing.attributes(options[_NETEM.size :])
+
+
+def _loss_of_model(fields: Mapping[int, bytes]) -> float:
+    """Return the mean loss of a model: the stationary distribution of its states.
+
+    Source: loss_4state and loss_gilb_ell of net/sched/sch_netem.c.
+    """
+    models = framing.attributes(fields[_NETEM_LOSS])
+    if _NETEM_LOSS_GE in models:
+        shares: tuple[int, ...] = struct.unpack_from("=4I", models[_NETEM_LOSS_GE])
+        to_bad, to_good, kept_in_bad, lost_in_good = (number / _WHOLE for number in shares)
+        bad = to_bad / (to_bad + to_good) if to_bad else 0.0
+        return bad * (1 - kept_in_bad) + (1 - bad) * lost_in_good
+    if _NETEM_LOSS_GI not in models:
+        return 0.0
+    numbers: tuple[int, ...] = struct.unpack_from("=5I", models[_NETEM_LOSS_GI])
+    p13, p31, p32, p14, p23 = (number / _WHOLE for number in numbers)
+    # How much time is spent in each state, relative to the state in which packets pass.
+    burst = p13 / p31 if p31 else 0.0
+    passing_in_burst = burst * p32 / p23 if p23 else 0.0
+    return (burst + p14) / (1 + p14 + burst + passing_in_burst)
 
 
 def _u64(fields: Mapping[int, bytes], kind: int, otherwise: int) -> int:
