@@ -53,6 +53,8 @@ def test_a_run_is_reused_by_a_sweep_and_removed_on_request(tmp_path: Path) -> No
     why = "there is no metric 'los' (did you mean lost?)"
     assert f'Warning: figure not drawn: "lines los over loss": {why}\n' in many.stderr
     results = json.loads(many.stdout)
+    assert (results["folder"], results["report"]) == ("out", "out/report.html")
+    assert str(tmp_path) not in many.stdout  # the same in every folder
     assert [run["seed"] for run in results["runs"]] == [1, 2]
     assert results["runs"][1]["metrics"] == said["metrics"]
     assert [failure["what"] for failure in results["failures"]] == [

@@ -91,8 +91,8 @@ def _perform(
             json.dumps(
                 {
                     **sweeps.results_as_json(results, None),
-                    "figures": list(map(str, drawn)),
-                    **({"flent": list(map(str, written))} if flent else {}),
+                    "figures": [str(sweeps.short(path)) for path in drawn],
+                    **({"flent": [str(sweeps.short(path)) for path in written]} if flent else {}),
                 },
                 indent=2,
             )
@@ -100,10 +100,10 @@ def _perform(
     else:
         print(summary.text(results))
         for path in drawn:
-            print(f"figure: {_short(path)}")
+            print(f"figure: {sweeps.short(path)}")
         for path in written:
-            print(f"Flent's data file: {_short(path)}")
-        print(f"records: {_short(results.folder / 'runs')}")
+            print(f"Flent's data file: {sweeps.short(path)}")
+        print(f"records: {sweeps.short(results.folder / 'runs')}")
     return 1 if results.failures else 0
 
 
@@ -122,8 +122,3 @@ def _as_text(topo: str) -> str:
     from wanlab.topology import dumps, resolve
 
     return dumps(resolve(topologies.read(topo)), "test.mn")
-
-
-def _short(path: Path) -> Path:
-    """Return the path relative to the working folder, if it is in that folder."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -248,9 +248,9 @@ def _print(results: Results, page: Path | None) -> None:
 def results_as_json(results: Results, page: Path | None) -> dict[str, object]:
     return {
         "experiment": results.experiment,
-        "folder": str(results.folder),
-        "table": str(results.folder / "results.parquet"),
-        "report": None if page is None else str(page),
+        "folder": str(short(results.folder)),
+        "table": str(short(results.folder / "results.parquet")),
+        "report": None if page is None else str(short(page)),
         "runs": [_run_as_json(result, None) for result in results],
         "failures": [
             {
@@ -276,8 +276,16 @@ def _run_as_json(result: Result, output: Path | None) -> dict[str, object]:
             for name, metric in result.metrics.items()
         },
         "warnings": list(result.warnings),
-        "record": str(output or result.folder / "record"),
+        "record": str(output or short(result.folder / "record")),
     }
+
+
+def short(path: Path) -> Path:
+    """Return the path relative to the current folder, if it is in that folder.
+
+    What two people print is then the same.
+    """
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _metric_lines(result: Result) -> list[str]:
