@@ -133,6 +133,24 @@ def test_ports_and_packets_have_their_own_quantities() -> None:
     assert (list(line.values), line.points) == ([20, 25], True)
 
 
+def test_the_load_is_that_of_the_busiest_core_between_two_readings() -> None:
+    times_ns = [0, 0, 0, 10**9, 10**9, 10**9, 2 * 10**9, 2 * 10**9, 2 * 10**9]
+    processor = Table.of(
+        {
+            "time_ns": times_ns,
+            "node": ["h1", "h1", "h2"] * 3,
+            "core": [0, 1, 0] * 3,
+            "call_ns": [0, 0, 5, 10**8, 10**8, 5, 10**8, 2 * 10**9, 6],
+            "copy_ns": [7, 0, 0, 7 + 10**8, 10**7, 0, 7 + 10**8, 10**7, 0],
+        }
+    )
+    h1, h2 = one("load", processor=processor).lines
+    assert (h1.label, list(h1.times_s)) == ("h1", [1, 2])
+    # 200 ms of core 0, then all of core 1, whose work goes on after the reading.
+    assert list(h1.values) == pytest.approx([20, 100])
+    assert list(h2.values) == pytest.approx([0, 1e-7])
+
+
 def test_a_record_lists_its_quantities() -> None:
     whole = record(iperf3=IPERF3, qdisc=QDISC)
     assert quantities.available(whole) == [

@@ -8,7 +8,7 @@ export type FrameColour = "" | "blue" | "green" | "yellow" | "red" | "purple";
 export type End = "a" | "b";
 export type Phase = "stopped" | "starting" | "running" | "stopping" | "failed";
 export type Severity = "error" | "warning";
-export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops";
+export type SeriesKind = "throughput" | "queue" | "cwnd" | "rtt" | "drops" | "load";
 export type EventKind = "command" | "link" | "port" | "drop" | "marker" | "breakpoint";
 
 /** The reply to "save". */
@@ -192,7 +192,8 @@ export interface SampleColumn {
 
 /** A quantity of a port ("s1-eth2") that a browser draws.
  *
- * cwnd and rtt are those of the TCP flows of the port's host. Without a port, those of all ports. */
+ * cwnd and rtt are those of the TCP flows of the port's host; load is that of a node, whose name is
+ * the `port`. Without a port, those of all ports or nodes. */
 export interface WatchedSeries {
   kind: SeriesKind;
   port: string;

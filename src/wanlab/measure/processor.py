@@ -88,14 +88,18 @@ class Processors(Readings):
 
     def prepare(self, network: Network) -> None:
         """Raise WanlabError if nodes have no processor."""
-        equipped = tuple(
-            node.name for node in network.topology.nodes if processor_of(node, network.cpu)
-        )
+        equipped = self.nodes_with_one(network)
         missing = [name for name in self._nodes if name not in equipped]
         if missing or not equipped:
             names = ", ".join(missing) or "the nodes of this network"
             raise WanlabError(f"no processor: {names}", 'use cpu="server-2019", for example')
         self._nodes = self._nodes or equipped
+
+    @staticmethod
+    def nodes_with_one(network: Network) -> tuple[str, ...]:
+        """Return the names of the nodes that have a processor."""
+        nodes = network.topology.nodes
+        return tuple(node.name for node in nodes if processor_of(node, network.cpu))
 
     def sources(self) -> list[Source]:
         return [["file", node, "/proc/net/processor"] for node in self._nodes]

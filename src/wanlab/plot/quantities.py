@@ -141,6 +141,21 @@ def _sojourn(record: Tables) -> Iterator[Curve]:
             yield Curve(port, rows.series("sojourn_ns"), points=True)
 
 
+def _load(record: Tables) -> Iterator[Curve]:
+    """Yield for each node how much of the time its busiest core worked, between two readings."""
+    if _has(record, "processor", "core"):
+        for node, rows in groups(record["processor"], "node"):
+            times_ns, at = np.unique(np.asarray(rows["time_ns"]), return_inverse=True)
+            cores, core = np.unique(np.asarray(rows["core"]), return_inverse=True)
+            worked_ns = np.zeros((len(times_ns), len(cores)))
+            for name in set(rows.names) - {"time_ns", "node", "core"}:
+                np.add.at(worked_ns, (at, core), np.asarray(rows[name], np.float64))
+            shares = np.diff(worked_ns, axis=0) / np.diff(times_ns)[:, np.newaxis]
+            # Work is counted when it begins, and may end after the reading.
+            percents = 100 * np.minimum(shares.max(axis=1, initial=0.0), 1.0)
+            yield Curve(node, Series("load", "%", times_ns[1:] / 1e9, percents))
+
+
 def _of_flows(table: str, column: str) -> Finder:
     def find(record: Tables) -> Iterator[Curve]:
         if _has(record, table, column):
@@ -170,6 +185,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("sojourn", "Time at the port", "ms", _sojourn),
         Quantity("drops", "Drops", "", _drops),
         Quantity("marks", "ECN marks", "", _marks, is_shown_if_zero=False),
+        Quantity("load", "Busiest core", "%", _load),
         Quantity("retransmits", "Retransmissions", "", _retransmits),
         Quantity("lost", "Lost packets", "", _of_flows("iperf3", "lost_packets")),
         Quantity("jitter", "Jitter", "ms", _of_flows("iperf3", "jitter_ms")),

@@ -204,7 +204,8 @@ interface PanelsProps {
 /** A panel for each quantity. */
 export function Panels({ owner, kinds, ports, ids, flows, isStacked = false }: PanelsProps) {
   const phase = useRunning((state) => state.run.phase);
-  const series = useMemo(() => seriesOf(kinds, ports), [kinds, ports]);
+  const nodes = useDocument(useShallow((state) => ports.flatMap(({ node }) => state.nodes[node]?.name ?? [])));
+  const series = useMemo(() => seriesOf(kinds, ports, nodes), [kinds, ports, nodes]);
   useEffect(() => {
     watch(owner, phase === "running" ? series : []);
     if (phase === "running") void fetchHistory(series);

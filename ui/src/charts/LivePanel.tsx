@@ -15,6 +15,12 @@ import { chartView, type ChartView } from "./view";
 import { csv, rowsBetween, sideBySide, spanOf, type Data } from "./window";
 
 const DRAW_MS = 100;
+/** What a chart without curves says. */
+const NOTHING: Partial<Record<SeriesKind, string>> = {
+  cwnd: "No TCP flow passes here.",
+  rtt: "No TCP flow passes here.",
+  load: "No node here has a processor: see its properties.",
+};
 /** How many of the last samples decide which window is the largest. */
 const WINDOW_ROWS = 100;
 
@@ -47,7 +53,7 @@ export function LivePanel({ kind, series, ids, flows, onPane }: Props) {
       TITLES[kind],
       UNITS[kind],
       (isZoomed) => useCharts.setState({ isZoomed }),
-      isOfFlows(kind) ? "No TCP flow passes here." : "No samples yet.",
+      NOTHING[kind] ?? "No samples yet.",
       (at_s) => {
         const branch = branchInView(useBranches.getState());
         if (branch !== null) showInstant(branch, at_s * 1e9);

@@ -18,11 +18,18 @@ export function portToCapture(chosen: string, selected: ReadonlySet<string>, por
   return ports.some(({ name }) => name === chosen) ? chosen : (portsOf(selected, ports)[0]?.name ?? "");
 }
 
-/** The series of these ports. Flows belong to no port, so all hosts' flows are watched and filtered by path. */
-export function seriesOf(kinds: readonly SeriesKind[], ports: readonly LivePort[]): WatchedSeries[] {
-  return kinds.flatMap((kind) =>
-    FLOW_KINDS.includes(kind) ? [{ kind, port: "" }] : ports.map((port) => ({ kind, port: port.name })),
-  );
+/** The series of these ports, or of the nodes that have them, by name. Flows belong to no port, so all hosts' flows
+ *  are watched and filtered by path. */
+export function seriesOf(
+  kinds: readonly SeriesKind[],
+  ports: readonly LivePort[],
+  nodes: readonly string[],
+): WatchedSeries[] {
+  return kinds.flatMap((kind) => {
+    if (FLOW_KINDS.includes(kind)) return [{ kind, port: "" }];
+    const names = kind === "load" ? [...new Set(nodes)] : ports.map(({ name }) => name);
+    return names.map((port) => ({ kind, port }));
+  });
 }
 
 /** Whether a quantity belongs to flows, not to ports. */

@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<SeriesKind, string>> = {
   cwnd: "cwnd",
   rtt: "RTT",
   drops: "drops",
+  load: "busiest core",
 };
 const MAX_ROWS = 24;
 

@@ -34,6 +34,7 @@ export const TITLES: Readonly<Record<SeriesKind, string>> = {
   cwnd: "cwnd",
   rtt: "RTT",
   drops: "Drops",
+  load: "Busiest core",
 };
 
 export const UNITS: Readonly<Record<SeriesKind, string>> = {
@@ -42,4 +43,5 @@ export const UNITS: Readonly<Record<SeriesKind, string>> = {
   cwnd: "B",
   rtt: "s",
   drops: "packets",
+  load: "%",
 };

@@ -29,6 +29,7 @@ import { flushSync } from "react-dom";
 import { useDocument } from "../stores/document";
 import { select, useSelection } from "../stores/selection";
 import { useWatchedTraffic } from "../stores/traffic";
+import { useWatchedLoads } from "../stores/watchedLoads";
 import { isDark, useView } from "../stores/view";
 import { moveTo, placeTool } from "./actions";
 import { DeviceNode } from "./DeviceNode";
@@ -109,6 +110,7 @@ export function Canvas() {
   useFitted(revision);
   useKeptInView(isLarger);
   useWatchedTraffic();
+  useWatchedLoads();
   useCanvasKeys(box);
   useBand(isBanding, now);
   useEffect(

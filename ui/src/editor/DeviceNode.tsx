@@ -7,6 +7,7 @@ import { useView } from "../stores/view";
 import type { DeviceFlow } from "./flow";
 import { Icon } from "./icons";
 import { kindOf } from "./kinds";
+import { LoadFill } from "./LoadFill";
 import { problemText, useProblemsOf } from "./problems";
 import { startLinkAt } from "./linking";
 import { useTool } from "./tool";
@@ -23,6 +24,7 @@ export const DeviceNode = memo(function DeviceNode({ data, selected }: NodeProps
   return (
     <div className={`device device-${kind} ${selected ? "is-selected" : ""} ${isLinkEnd ? "is-link-end" : ""}`}>
       <div className="tile">
+        <LoadFill node={node.name} />
         <Icon name={kind} size={28} />
       </div>
       <Handle className="device-centre" type="source" position={Position.Top} isConnectable={false} />

@@ -91,7 +91,7 @@ async function recordedRun(branch: string): Promise<RecordedRun> {
   const { live, events } = useBranches.getState();
   const end_ns = endOf(branchOf(branch)!, live, useRunning.getState().clock.now_ns);
   const series = KINDS.flatMap((kind): WatchedSeries[] =>
-    kind === "cwnd" || kind === "rtt" ? [{ kind, port: "" }] : ports.map(({ name }) => ({ kind, port: name })),
+    ["cwnd", "rtt", "load"].includes(kind) ? [{ kind, port: "" }] : ports.map(({ name }) => ({ kind, port: name })),
   );
   await (branch === live ? fetchHistory(series) : fetchRecorded(branch, series));
   const terminals = await recordsOf({ branch, at_ns: end_ns });

@@ -27,7 +27,7 @@ export interface Table {
   columns: Map<string, Curve>;
 }
 
-export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops"];
+export const KINDS: readonly SeriesKind[] = ["throughput", "queue", "cwnd", "rtt", "drops", "load"];
 /** Older rows are dropped: an hour at ten a second. */
 const MAX_ROWS = 36_000;
 export type Tables = Readonly<Record<SeriesKind, Table>>;
@@ -39,7 +39,7 @@ const recorded = new Map<string, { tables: Tables; fetched: Set<string> }>();
 let liveBranch: string | null = null;
 
 function emptyTables(): Tables {
-  return { throughput: emptyTable(), queue: emptyTable(), cwnd: emptyTable(), rtt: emptyTable(), drops: emptyTable() };
+  return Object.fromEntries(KINDS.map((kind) => [kind, emptyTable()])) as Record<SeriesKind, Table>;
 }
 
 /** The samples of a branch; see `fetchHistory`. */

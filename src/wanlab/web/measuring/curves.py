@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from wanlab import Flows, Network, Ports, Queues, Sampling, plot
 from wanlab.errors import WanlabError
+from wanlab.measure import Processors
 from wanlab.record import Table
 
 from ..protocol.commands import SeriesKind, WatchedSeries
@@ -31,12 +32,15 @@ MIN_FLOW_BYTES = 20_000
 """A flow with fewer bytes is a control connection; those of iperf3 carry less."""
 
 Values = NDArray[np.float64]
-Sampler = Flows | Ports | Queues
-OF_PORTS: tuple[tuple[SeriesKind, str, str], ...] = (
+Sampler = Flows | Ports | Processors | Queues
+OF_PORTS_AND_NODES: tuple[tuple[SeriesKind, str, str], ...] = (
     ("throughput", "port", "bit/s"),
     ("queue", "queue", "B"),
     ("drops", "drops", "packets"),
+    ("load", "load", "%"),
 )
+OF_INTERVALS = ("throughput", "load")
+"""Quantities with a value for each two readings, and none for the first."""
 OF_FLOWS: tuple[tuple[SeriesKind, str, str, float], ...] = (
     ("cwnd", "snd_cwnd_bytes", "B", 1.0),
     ("rtt", "rtt_us", "s", 1e-6),
@@ -77,6 +81,7 @@ class Curves:
         names = [str(port.name) for port in ports]
         self._samplers: list[Sampler] = [Ports(*names), Queues(*names)] if names else []
         self._samplers += [Flows(*hosts)] if names and hosts else []
+        self._samplers += [Processors()] if Processors.nodes_with_one(network) else []
         self._began_ns = network.now_ns
         self._sampling: Sampling | None = None
         if self._samplers:
@@ -127,14 +132,14 @@ class Curves:
 
     def _columns(self, tables: dict[str, Table]) -> Iterator[SampleColumn]:
         quantities = plot.quantities.QUANTITIES
-        for kind, name, unit in OF_PORTS:
+        for kind, name, unit in OF_PORTS_AND_NODES:
             for curve in quantities[name].find(tables):
                 times_s, values = curve.series.times_s, curve.series.values
                 if kind == "drops":
                     values = self._drops.get(curve.label, 0.0) + values
                     self._drops[curve.label] = float(values[-1])
                     self._note_drops(curve.label, times_s, values)
-                if kind != "throughput":  # the first sample was sent with the batch before
+                if kind not in OF_INTERVALS:  # the first sample was sent with the batch before
                     times_s, values = times_s[1:], values[1:]
                 yield from self._column(kind, curve.label, "", unit, times_s, values)
         if "tcp" in tables:

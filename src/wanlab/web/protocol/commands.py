@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from .model import Elements, End, Options, Pace
 
-SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops"]
+SeriesKind = Literal["throughput", "queue", "cwnd", "rtt", "drops", "load"]
 Instant = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """In ns on the network's clock."""
 TerminalSize = Annotated[int, Meta(ge=1, le=2**16 - 1)]
@@ -277,7 +277,8 @@ class DropBranchCommand(Command, frozen=True, tag="drop_branch"):
 class WatchedSeries(msgspec.Struct, frozen=True):
     """A quantity of a port ("s1-eth2") that a browser draws.
 
-    cwnd and rtt are those of the TCP flows of the port's host. Without a port, those of all ports.
+    cwnd and rtt are those of the TCP flows of the port's host; load is that of a node, whose name is
+    the `port`. Without a port, those of all ports or nodes.
     """
 
     kind: SeriesKind

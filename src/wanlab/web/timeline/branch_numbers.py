@@ -8,7 +8,7 @@ from ..protocol.branches import BranchNumbers
 from ..protocol.commands import SeriesKind
 from .curve_memory import CurveKey, CurveMemory, Sample
 
-SHOWN: tuple[SeriesKind, ...] = ("throughput", "queue", "drops", "rtt")
+SHOWN: tuple[SeriesKind, ...] = ("throughput", "queue", "drops", "rtt", "load")
 MIN_SHARE = 0.01
 """A curve that is smaller everywhere than this share of the largest of its kind is left out."""
 Values = dict[CurveKey, list[float]]
