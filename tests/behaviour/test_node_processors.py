@@ -48,7 +48,7 @@ links:
 ROUTED = """
 nodes:
 - {host: h1, ip: 10.0.1.1/24, default_route: 10.0.1.2}
-- {router: r1, cpu: {model: server-2019, cores: 1}}
+- {router: r1, cpu: PROCESSOR}
 - {host: h2, ip: 10.0.2.1/24, default_route: 10.0.2.2}
 links:
 - {link: [h1, r1], b_port: {ip: 10.0.1.2/24}}
@@ -115,12 +115,28 @@ def test_a_record_has_the_costs_of_each_node(start: Start) -> None:
     assert set(recorded["costs"]) == set(COSTS)
 
 
-def test_a_router_forwards_what_its_processor_allows(start: Start) -> None:
-    """The line carries 1.488 million packets of 64 bytes per second, more than the router forwards."""
-    net = start(loads(ROUTED, "net.yaml"), line_rate="1Gbps")
+@pytest.mark.parametrize("packet_us", [1, 2, 4, 9])
+def test_a_flooded_router_forwards_what_its_processor_allows(start: Start, packet_us: int) -> None:
+    """The line carries 1.488 million packets of 64 bytes per second, more than the router forwards.
+
+    NAPI counts: with up to 64 packets in a poll, a few more or less can fall into the 2 ms.
+    """
+    net = start(
+        loads(ROUTED.replace("PROCESSOR", json.dumps(takes(packet_us))), "net.yaml"),
+        line_rate="1Gbps",
+    )
+    assert forwarded_in_2_ms(net) == pytest.approx(2000 / packet_us, abs=12)
+
+
+def test_a_router_of_a_server_forwards_what_its_processor_allows(start: Start) -> None:
+    text = ROUTED.replace("PROCESSOR", "{model: server-2019, cores: 1}")
+    net = start(loads(text, "net.yaml"), line_rate="1Gbps")
     costs = read_processor("server-2019").costs
     packet_ns = sum(costs[f"{it}_ns"] for it in ("rx_packet", "rx_stack", "tx_stack", "tx_packet"))
+    assert forwarded_in_2_ms(net) == pytest.approx(2e6 / packet_ns, rel=0.01)
 
+
+def forwarded_in_2_ms(net: Network) -> int:
     def forwarded() -> int:
         return int(net["h2"].run("cat /sys/class/net/h2-eth0/statistics/rx_packets").output)
 
@@ -128,4 +144,4 @@ def test_a_router_forwards_what_its_processor_allows(start: Start) -> None:
     net.run_for("11ms")
     before = forwarded()
     net.run_for("2ms")
-    assert forwarded() - before == pytest.approx(2e6 / packet_ns, rel=0.01)
+    return forwarded() - before

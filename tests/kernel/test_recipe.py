@@ -39,7 +39,7 @@ ONLY_OLD = {
     "0048",
     "0049",
     "0050",
-    *(f"{number:04}" for number in (*range(53, 57), *range(58, 74))),
+    *(f"{number:04}" for number in (*range(53, 57), *range(58, 74), 75, 76)),
 }
 
 

@@ -53,6 +53,7 @@ class Counters:
         ["index", NODE, PORT]                  the number of an interface
         ["tso", NODE, PORT]                    1 if the port segments TCP, else 0
         ["file", NODE, PATH]                   its content; not in /sys, which each node mounts itself
+        ["netns", NODE]                        the inode number of its network namespace
         ["log", NODE]                          the kernel's messages
         ["changed_programs", NODE]             a line for each program that differs from the computer's
         """
@@ -67,6 +68,8 @@ class Counters:
         if kind == "tso":
             (port,) = rest
             return lambda: self._has_tso(node, str(port))
+        if kind == "netns":
+            return lambda: str(os.fstat(self._namespaces.net(node)).st_ino).encode()
         if kind == "log":
             return system.kernel_log
         if kind == "changed_programs":

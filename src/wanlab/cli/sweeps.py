@@ -126,7 +126,7 @@ def run(
         return 0
     for line in _metric_lines(result):
         print(line)
-    for warning in result.warnings:
+    for warning in (*result.warnings, *result.computing_warnings):
         print(f"Warning: {warning}")
     if no_cache and output is None:
         print("the record is not kept; use --output FOLDER to keep it")

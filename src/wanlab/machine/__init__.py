@@ -8,7 +8,7 @@ A network does not ask which machine it has: it uses the protocol below, and `tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired, Protocol, TypedDict
 
@@ -90,6 +90,14 @@ class Machine(Protocol):
     @property
     def computed_real_s(self) -> float:
         """How long the kernel has computed on virtual time, without waiting for the real clock."""
+        ...
+
+    def programs_computed_ns(self) -> Mapping[int, int]:
+        """Return for how many ns of real time programs have computed up to now, between their system
+        calls and faults, by the inode number of their network namespace.
+
+        Empty if the machine does not count it: only the embedded machine does, in in-process mode.
+        """
         ...
 
     def describe(self) -> MachineDescription: ...

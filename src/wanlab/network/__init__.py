@@ -3,6 +3,8 @@
 from wanlab.machine.defaults import NO_CHOICE as NO_CHOICE
 from wanlab.machine.defaults import MachineChoice as MachineChoice
 
+from .computing import computing_real_s as computing_real_s
+from .computing import computing_warnings as computing_warnings
 from .host_service import Connection, call_host, open_request
 from .network import Network
 from .node import LiveNode

@@ -18,7 +18,7 @@ from wanlab.network import MachineChoice
 from .definition import Definition
 from .key import origin_of
 from .loading import load_definition
-from .result import WORKING_FOLDER, Task, write_result
+from .result import WORKING_FOLDER, Task, write_computing, write_result
 from .run import CPU, Run
 from .source import SourceCode
 
@@ -108,6 +108,7 @@ def perform(
     )
     definition.function(run, **definition.own(task.parameters))
     shutil.rmtree(working)
+    write_computing(folder, run.computing_real_s, run.computing_warnings)
     write_result(folder, definition.name, task, run.metrics, run.record(), origin)
 
 

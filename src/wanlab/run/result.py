@@ -4,6 +4,7 @@
         result.json        parameters, seed, metrics, warnings, key, and the origin behind the key
         record/            the record (see wanlab docs record)
         console.txt        the output of the experiment
+        computer.json      how long programs computed here; no other file depends on the computer
 
 The folder of a run that failed:
 
@@ -34,7 +35,7 @@ from wanlab.record import Record
 from .design import Parameters, Value
 
 FORMAT = 1
-RESULT, RECORD = "result.json", "record"
+RESULT, RECORD, COMPUTER = "result.json", "record", "computer.json"
 WORKING_FOLDER = "files"
 """The experiment's own files. They are there during the run only."""
 MAX_NAME_LENGTH = 80
@@ -105,6 +106,12 @@ class Result:
         """The output of the experiment."""
         return read_console(self.folder)
 
+    @cached_property
+    def computing_warnings(self) -> tuple[str, ...]:
+        """What to know about programs that computed for long, on the computer of the run."""
+        stored = read_data(self.folder / COMPUTER, FORMAT)
+        return tuple(stored["warnings"]) if stored else ()
+
     def __getitem__(self, metric: str) -> float:
         """Return the value of a metric."""
         try:
@@ -138,6 +145,12 @@ class Failure:
 
 def _title(parameters: Mapping[str, Value], seed: int, varied: Sequence[str]) -> str:
     return ", ".join([*(f"{name}={parameters[name]}" for name in varied), f"seed {seed}"])
+
+
+def write_computing(folder: Path, real_s: Mapping[str, float], warnings: Sequence[str]) -> None:
+    """Write how long the programs of each node computed. It differs from run to run."""
+    data = {"format": FORMAT, "programs_computed_real_s": real_s, "warnings": warnings}
+    (folder / COMPUTER).write_text(as_ordered_json(data), encoding="utf-8")
 
 
 def write_result(

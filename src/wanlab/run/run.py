@@ -25,7 +25,14 @@ from wanlab.input_file import read_input
 from wanlab.measure import Sampling
 from wanlab.measure.metrics import Metric
 from wanlab.measure.readings import Sampler
-from wanlab.network import NO_CHOICE, MachineChoice, Network, Process
+from wanlab.network import (
+    NO_CHOICE,
+    MachineChoice,
+    Network,
+    Process,
+    computing_real_s,
+    computing_warnings,
+)
 from wanlab.record import Provenance, Record, Table
 from wanlab.shared_folder import SharedFolder, file_error
 from wanlab.topology import Topology
@@ -84,6 +91,9 @@ class Run:
         self._samplings: list[Sampling] = []
         self._network: Network | None = None
         self._provenance: Provenance | None = None
+        self.computing_real_s: dict[str, float] = {}
+        """For how many seconds of real time the programs of each node have computed."""
+        self.computing_warnings: tuple[str, ...] = ()
 
     # -- for the experiment's function ------------------------------------------------------------
 
@@ -120,6 +130,8 @@ class Run:
             for sampling in self._samplings:
                 self._add_tables(sampling.tables())
             self._provenance = net.provenance(parameters=self.parameters)
+            self.computing_real_s = computing_real_s(net)
+            self.computing_warnings = tuple(computing_warnings(self.computing_real_s, net.now_ns))
 
     def sample(
         self,

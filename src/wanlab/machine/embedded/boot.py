@@ -313,6 +313,19 @@ class KernelProcess:
         lines = data[: data.rfind(b"\n") + 1]
         return lines.decode(errors="replace"), position + len(lines)
 
+    def answer_to(self, number: int, last_line: str, real_s: float) -> str:
+        """Send a signal, and return what the kernel prints, up to its last line or for `real_s`."""
+        position = os.fstat(self._console).st_size
+        give_up = time.monotonic() + real_s
+        self.signal(number)
+        answer = ""
+        while not answer.endswith(last_line) and time.monotonic() < give_up:
+            lines, position = self.console_after(position)
+            answer += lines
+            if not lines:
+                time.sleep(WAIT_STEP_REAL_S)
+        return answer
+
     def signal(self, number: int) -> None:
         if not self._has_ended():
             os.kill(self.pid, number)

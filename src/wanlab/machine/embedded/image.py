@@ -37,8 +37,9 @@ SHOWN_CHARACTERS = 40
 MANIFEST_FILE = "manifest.json"
 SOURCE_PACKAGE = "linux-source-"
 BROKER_PATCH = "hostfs-let-a-broker-change-files"
-NO_SIGNALS_PATCH = "um-signal-no-other-process"
 """Part of a patch's name, without which the kernel changes files itself."""
+NO_SIGNALS_PATCH = "um-signal-no-other-process"
+COMPUTING_PATCH = "um-count-how-long-programs-compute"
 BUILD_HINT = "build it with: wanlab kernel build"
 
 
@@ -52,6 +53,8 @@ class Image:
     name: str
     signals_children: bool = False
     """Whether the kernel ends and interrupts its other processes by signals."""
+    counts_computing: bool = False
+    """Whether the kernel counts how long programs compute."""
 
     @property
     def program(self) -> Path:
@@ -191,7 +194,11 @@ def load_image(folder: Path) -> Image:
         )
     for name, (size_bytes, sha256) in files.items():
         _verify(folder / name, size_bytes, sha256)
-    return replace(image, signals_children=NO_SIGNALS_PATCH not in patches)
+    return replace(
+        image,
+        signals_children=NO_SIGNALS_PATCH not in patches,
+        counts_computing=COMPUTING_PATCH in patches,
+    )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from .resources import (
     choose_memory_folder,
     warn_of_processor_limit,
 )
-from .traps import choose_traps, refuse_unconfined
+from .traps import IN_PROCESS, choose_traps, refuse_unconfined
 
 DEFAULT_MEMORY_BYTES = 1 << 30
 SETTLE_REAL_S = 1.0
@@ -45,6 +45,7 @@ HALT_REAL_S = 5.0
 BOOT_REAL_S = 600.0
 """Longer than any boot takes, even on a heavily loaded computer."""
 STALL_SAMPLE_REAL_S = 0.2
+COMPUTING_REAL_S = 10.0
 BUSY_SHARE = 0.2
 """A machine with a smaller share of a processor has not stalled: the computer is busy."""
 
@@ -288,6 +289,13 @@ class EmbeddedMachine:
                 "the run is not repeatable from here on"
             )
         return bool(self.preemptions)
+
+    def programs_computed_ns(self) -> Mapping[int, int]:
+        if not self.image.counts_computing or self.traits.traps not in IN_PROCESS:
+            return {}
+        lines = self._kernel.answer_to(signal.SIGWINCH, "computed.\n", COMPUTING_REAL_S)
+        found = re.findall(r"^computed: (\d+) (\d+)$", lines, re.M)
+        return {int(inode): int(computed_ns) for inode, computed_ns in found}
 
     def _explain_end(self) -> MachineError:
         status = self._kernel.wait(2.0)

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,9 @@ class HereMachine:
     @property
     def computed_real_s(self) -> float:
         return 0.0
+
+    def programs_computed_ns(self) -> Mapping[int, int]:
+        return {}
 
     def pace_to_real(self, wanted: bool, speed: float = 1.0) -> None:
         """The machine's pace is set outside."""
