@@ -224,12 +224,12 @@ function endOf(id: string, line: Course, end: "a" | "b", texts: readonly string[
 /** The places that texts have now. Texts that are not in it take their usual places. */
 export const useTextPlaces = create<{ places: ReadonlyMap<string, TextPlace> }>(() => ({ places: new Map() }));
 
-let timer = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Find places soon; of several changes in a row, after the last. */
 function update(): void {
-  window.clearTimeout(timer);
-  timer = window.setTimeout(() => {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
     const { nodes, links } = useDocument.getState();
     const ports = { ...usePlanned.getState().ports, ...useRunning.getState().ports };
     const showsRates = isRunning() && useView.getState().showsTraffic;
@@ -245,3 +245,5 @@ useRunning.subscribe((now, before) => {
   if (now.ports !== before.ports || now.run.phase !== before.run.phase) update();
 });
 useView.subscribe(update);
+// The network may have been here before this module, which is loaded with the canvas.
+update();
