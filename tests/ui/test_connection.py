@@ -63,6 +63,30 @@ def test_a_terminal_reconnects_after_every_close_that_is_not_its_end(
     assert len(wire.terminals) == 2
 
 
+LATE = """
+const Fast = window.WebSocket;
+window.WebSocket = class extends Fast {
+  set onmessage(receive) {
+    const isLate = this.url.includes("/api/terminals/");
+    super.onmessage = isLate ? (event) => setTimeout(() => receive(event), 8000) : receive;
+  }
+};
+"""
+
+
+@pytest.mark.long
+def test_a_terminal_whose_answers_are_always_late_is_connected(
+    wire: Wire, student: Student
+) -> None:
+    """A busy computer: each new connection was closed before its first answer came."""
+    student.page.add_init_script(LATE)
+    student.page.reload()
+    student.is_connected()
+    terminal = student.terminal_of("h1")
+    student.types(terminal, "echo $((6 * 7)) late")
+    student.reads(terminal, "42 late")
+
+
 @pytest.mark.long
 def test_keys_typed_while_the_network_is_lost_are_shown_and_arrive_once(
     wire: Wire, student: Student

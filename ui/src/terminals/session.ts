@@ -27,8 +27,10 @@ const RETRY_MS = 500;
 const ENDED_CODES = [4404, 4410];
 /** Keys that take longer to arrive are shown. */
 const SHOW_KEYS_MS = 1000;
-/** A connection that takes longer to acknowledge keys is replaced, if the live connection works. */
+/** A connection that carries nothing for longer is replaced, if the live connection works. Where that does
+ *  not help, the next one gets twice the time: on a busy computer the first answer may take longer. */
 const REPLACE_MS = 6000;
+const MAX_REPLACE_MS = 96_000;
 /** The name of this page's streams of keys; a reloaded page has another. */
 const PAGE = Math.random().toString(36).slice(2);
 /** Answers that a terminal sends by itself: attributes, positions, modes, sizes, colours, focus. */
@@ -79,6 +81,8 @@ export class Session {
   private readonly endings: (() => void)[] = [];
   private readonly keys = new KeyQueue();
   private keysTimer = 0;
+  private patience_ms = REPLACE_MS;
+  private connectedAt_ms = 0;
   /** When the oldest waiting keys were typed. */
   private waitingSince_ms = 0;
   /** Whether the server has said where the stream of keys continues. */
@@ -231,11 +235,14 @@ export class Session {
     this.socket = socket;
     this.acceptsKeys = false;
     this.mayReconnect = true;
+    this.connectedAt_ms = performance.now();
     // The server begins with a message. Without it, this connection leads nowhere.
     window.setTimeout(() => {
       const isStuck = this.socket === socket && !this.acceptsKeys && socket.readyState <= WebSocket.OPEN;
-      if (isStuck && !this.isDisposed && useConnection.getState().status === "open") this.reconnect();
-    }, REPLACE_MS);
+      if (!isStuck || this.isDisposed || useConnection.getState().status !== "open") return;
+      this.patience_ms = Math.min(2 * this.patience_ms, MAX_REPLACE_MS);
+      this.reconnect();
+    }, this.patience_ms);
     socket.onopen = () => {
       if (this.socket !== socket) return;
       this.terminal.reset();
@@ -265,6 +272,7 @@ export class Session {
       this.history = message.history;
       this.isReplaying = this.history > 0;
       this.acceptsKeys = true;
+      if (performance.now() - this.connectedAt_ms < REPLACE_MS) this.patience_ms = REPLACE_MS;
       for (const keys of this.keys.resume(message.keys)) this.socket?.send(keys);
     } else {
       this.keys.acknowledge(message.keys);
@@ -282,7 +290,8 @@ export class Session {
     }
     const waited_ms = performance.now() - this.waitingSince_ms;
     if (waited_ms >= SHOW_KEYS_MS) this.showKeys(this.keys.text());
-    if (waited_ms >= REPLACE_MS && this.acceptsKeys && useConnection.getState().status === "open") this.reconnect();
+    if (waited_ms >= this.patience_ms && this.acceptsKeys && useConnection.getState().status === "open")
+      this.reconnect();
     this.keysTimer = window.setTimeout(() => this.watchKeys(), SHOW_KEYS_MS);
   }
 
