@@ -22,7 +22,7 @@ links: [{link: [h1, s1]}, {link: [s1, h2]}]
 SEND = """\
 import socket, time
 s = socket.socket(type=socket.SOCK_DGRAM)
-while True: s.sendto(bytes(100), ("10.0.0.2", 9))
+while True: s.sendto(bytes(60_000), ("127.0.0.1", 9))
 """
 
 
