@@ -7,6 +7,7 @@ import re
 import pytest
 
 from wanlab.labs import catalog
+from wanlab.web.lessons.lesson_page import page_of
 
 FOREIGN = re.compile(
     r"MiniEdit|Ctrl-Alt-T|right (mouse )?button|bottom left|turns? gr[ea]y|double.click the icon",
@@ -18,3 +19,11 @@ FOREIGN = re.compile(
 def test_a_lesson_names_nothing_that_the_page_lacks(name: str) -> None:
     lesson = (catalog.find(name).folder / "lesson.md").read_text(encoding="utf-8")
     assert FOREIGN.findall(lesson) == []
+
+
+@pytest.mark.parametrize("name", [*catalog.names()])
+def test_why_a_number_differs_is_said_in_words_of_the_page(name: str) -> None:
+    """It named commands of a shell, and said "The manual has connectivity confirmed %"."""
+    for figure in (one for step in page_of(catalog.find(name)).steps for one in step.figures):
+        assert "wanlab docs" not in figure.why + figure.cause
+        assert re.search(r"\d", figure.manual) or not figure.manual.endswith("%")

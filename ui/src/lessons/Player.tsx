@@ -184,16 +184,17 @@ function extrasOf({ extras }: Card): string {
 
 /** Why a number differs from the manual's: folded away, for those who wonder. */
 function Why({ figures }: { figures: readonly StepFigure[] }) {
-  if (!figures.some(({ cause, why }) => cause || why)) return null;
+  const explained = figures.filter(({ cause, why }) => cause || why);
+  if (explained.length === 0) return null;
   return (
     <details className="player-why">
       <summary>Why is my number different?</summary>
       <dl>
-        {figures.map(({ what, manual, expected, why, cause }, index) => (
+        {explained.map(({ what, manual, expected, why, cause }, index) => (
           <div key={index}>
             <dt>{what}</dt>
             <dd>
-              <b>{expected}</b> is right here{why && ` (${why})`}. The manual has {manual}. {cause}
+              <b>{expected}</b> is right here{why && ` (${why})`}. Manual: {manual}. {cause}
             </dd>
           </div>
         ))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from wanlab.labs import lesson, student_files
@@ -87,10 +88,16 @@ def _takes_s(unit: Unit, step: Step) -> float:
 
 
 def _figure(expected: Expectation) -> StepFigure:
+    has_number = any(map(str.isdigit, expected.manual))
     return StepFigure(
         what=expected.what,
-        manual=f"{expected.manual} {expected.unit}".strip(),
+        manual=f"{expected.manual} {expected.unit}".strip() if has_number else expected.manual,
         expected=band_text(expected.band, expected.unit),
-        why=expected.why,
-        cause=expected.cause or expected.changed,
+        why=_on_the_page(expected.why),
+        cause=_on_the_page(expected.cause or expected.changed),
     )
+
+
+def _on_the_page(text: str) -> str:
+    """Name pages of the documentation as the page's menu does, for readers without a shell."""
+    return re.sub(r"wanlab docs (\w+)", r"Help > Documentation, \1", text)
