@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from axe import findings
 from playwright.sync_api import expect
 from served import Server
@@ -120,6 +121,18 @@ def test_the_empty_canvas_plays_a_recorded_run_only_while_it_is_seen(student: St
     student.is_connected()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     rests(student)
+
+
+@pytest.mark.machine
+def test_try_this_runs_the_recorded_network(student: Student) -> None:
+    student.page.set_viewport_size({"width": 1280, "height": 800})
+    student.page.get_by_role("button", name="Try this").click()
+    student.has_nodes("h1", "h2", "h3", "h4", "s1", "s2")
+    student.reads(student.terminal_of("h2"), "iperf3 -c h4 -t 10")
+    student.picture("try this")
+    student.chooses_pace("as fast as possible")
+    for sender in ("h1", "h2"):
+        student.reads(student.terminal_of(sender), "iperf Done.")
 
 
 def test_a_topology_of_containerlab_is_imported(student: Student, server: Server) -> None:

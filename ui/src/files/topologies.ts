@@ -84,7 +84,12 @@ export async function openPath(path: string): Promise<boolean> {
 
 /** Open a file of the user's computer. */
 export async function openUpload(file: File): Promise<boolean> {
-  return replaceDocument({ do: "open", path: file.name, text: await file.text() });
+  return openText(file.name, await file.text());
+}
+
+/** Open a topology that has no file yet. */
+export async function openText(name: string, text: string): Promise<boolean> {
+  return replaceDocument({ do: "open", path: name, text });
 }
 
 /** Choose a file of the user's computer and open it. */

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { isDark, useView } from "../stores/view";
 import { HEIGHT, paint, WIDTH } from "./paint";
 import { RECORDING, SPEED } from "./recording";
+import { tryThis } from "./tryThis";
 import "./welcome.css";
 
 /** What is shown if nothing may move: the queue is full and drops. */
@@ -68,6 +69,9 @@ export default function RecordedRun({ isPlacing }: { isPlacing: boolean }) {
         <span>A run that was recorded, ten times slower</span>
         <button type="button" className="link-button" onClick={toggle}>
           {isPlaying ? "Pause" : "Play"}
+        </button>
+        <button type="button" className="button button-first" onClick={() => void tryThis()}>
+          Try this
         </button>
       </figcaption>
     </figure>
