@@ -42,7 +42,7 @@ def test_counters_and_packets_are_read(tmp_path: Path) -> None:
 
 def test_without_a_connection_there_are_no_acks(tmp_path: Path) -> None:
     with Network(shapes.minimal(), folder=tmp_path) as net:
-        assert sample(net, Acks("h1"), until="10ms") == {}
+        assert len(sample(net, Acks("h1"), until="10ms")["ack"]) == 0
 
 
 INSIDE = """
@@ -55,7 +55,7 @@ with Network(shapes.minimal(rate="10Mbps")) as net:
     with Sampling(net, looking, every="10ms") as sampling:
         net["h1"].run("ping -c 3 -i 0.1 h2")
     tables = sampling.tables()
-    ends = {name: int(table["time_ns"][-1]) for name, table in tables.items()}
+    ends = {name: int(table["time_ns"][-1]) for name, table in tables.items() if len(table)}
     print(json.dumps([len(tables["qdisc"]), ends, looking[2].file.stat().st_size]))
 """
 

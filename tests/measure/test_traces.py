@@ -98,6 +98,27 @@ def test_a_packet_waits_in_a_queue_for_the_packets_before_it(start: Start) -> No
 
 
 @pytest.mark.machine
+def test_what_has_not_happened_is_an_empty_table(start: Start) -> None:
+    """They were missing, so that a script without losses ended with a KeyError."""
+    net = start(shapes.minimal())
+    samplers: list[Sampler] = [Acks("h1"), Retransmissions("h1"), Sojourns("s1-eth2"), Drops()]
+    with Sampling(net, samplers) as sampling:
+        net.run_for("1ms")
+    tables = sampling.tables()
+    kinds = {
+        name: "".join(column.kind[0] for column in table.columns) for name, table in tables.items()
+    }
+    assert {name: len(table) for name, table in tables.items()} == dict.fromkeys(kinds, 0)
+    assert kinds == {
+        "ack": "itt" + "i" * 9,
+        "retransmission": "ittt",
+        "sojourn": "itii",
+        "queue_drop": "itiit",
+        "drop": "itt",
+    }
+
+
+@pytest.mark.machine
 def test_traces_agree_with_counters(start: Start) -> None:
     net = start(shapes.dumbbell(pairs=1))
     net.root.run(f"tc qdisc add dev {PORT} root handle 1: tbf rate 20mbit burst 3000 limit 30000")

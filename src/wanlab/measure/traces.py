@@ -45,6 +45,7 @@ class EventSampler:
         self._bytes = 0
         self._formats: dict[str, EventFormat] = {}
         self._shift_ns = 0
+        self._has_processed = False
 
     def prepare(self, network: Network) -> None:
         """Check nothing: all of wanlab's kernels have these trace points."""
@@ -73,8 +74,9 @@ class EventSampler:
             self.process_all()
 
     def process_all(self) -> None:
-        """Process the events that have arrived since the last call."""
-        if self._pages:
+        """Process the events that have arrived since the last call: the first time also if none have."""
+        if self._pages or not self._has_processed:
+            self._has_processed = True
             batch = decode(b"".join(self._pages), self._formats)
             self._pages.clear()
             self._bytes = 0
@@ -145,8 +147,6 @@ class OfNodes(EventSampler):
         flows = [flow for batch in self._kept for flow in batch["flow"]]
         nodes = [self._node_of.get(_local_address(flow), "") for flow in flows]
         is_chosen = np.array([node != "" for node in nodes], dtype=bool)
-        if not is_chosen.any():
-            return {}
         columns: Columns = {}
         for column in self._kept[0]:
             parts = [batch[column] for batch in self._kept]
@@ -154,9 +154,9 @@ class OfNodes(EventSampler):
             if arrays:
                 columns[column] = np.concatenate(arrays)
             else:
-                columns[column] = [value for part in parts for value in part]
+                columns[column] = _texts([str(value) for part in parts for value in part])
             if column == "time_ns":
-                columns["node"] = nodes
+                columns["node"] = _texts(nodes)
         return {name: Table.of(columns).rows(is_chosen)}
 
 
@@ -222,6 +222,11 @@ class Retransmissions(OfNodes):
 
     def tables(self) -> dict[str, Table]:
         return self.tables_named("retransmission")
+
+
+def _texts(values: list[str]) -> list[str] | Array:
+    """Return a column of texts that is one also if it is empty."""
+    return values or np.empty(0, dtype=str)
 
 
 def _numbers(values: Array) -> Array:
@@ -375,23 +380,18 @@ class Sojourns(EventSampler):
         self.process_all()
         left = _Packets.joined(self._left)
         dropped = _Packets.joined([packets for packets, _ in self._dropped])
-        tables = {}
-        if len(left.address):
-            columns, _ = self._columns(left)
-            tables["sojourn"] = Table.of(columns)
-        if len(dropped.address):
-            columns, order = self._columns(dropped)
-            reasons = [reason for _, of_batch in self._dropped for reason in of_batch]
-            columns["reason"] = [reasons[index] for index in order.tolist()]
-            tables["queue_drop"] = Table.of(columns)
-        return tables
+        sojourns, _ = self._columns(left)
+        drops, order = self._columns(dropped)
+        reasons = [reason for _, of_batch in self._dropped for reason in of_batch]
+        drops["reason"] = _texts([reasons[index] for index in order.tolist()])
+        return {"sojourn": Table.of(sojourns), "queue_drop": Table.of(drops)}
 
     def _columns(self, packets: _Packets) -> tuple[Columns, Array]:
         """Return columns in the order in which the packets left, and that order as indexes."""
         order = np.lexsort((packets.since_ns, packets.until_ns))
         columns: Columns = {
             "time_ns": packets.until_ns[order],
-            "device": [self._ports[index] for index in packets.port[order].tolist()],
+            "device": _texts([self._ports[index] for index in packets.port[order].tolist()]),
             "packet_bytes": packets.size[order],
             "sojourn_ns": (packets.until_ns - packets.since_ns)[order],
         }
@@ -471,13 +471,10 @@ class Drops(EventSampler):
 
     def tables(self) -> dict[str, Table]:
         self.process_all()
-        if not any(len(times) for times, _, _ in self._kept):
-            return {}
+        protocols = [number for _, _, numbers in self._kept for number in numbers.tolist()]
         columns: Columns = {
             "time_ns": np.concatenate([times for times, _, _ in self._kept]),
-            "reason": [reason for _, reasons, _ in self._kept for reason in reasons],
-            "protocol": [
-                f"0x{number:04x}" for _, _, numbers in self._kept for number in numbers.tolist()
-            ],
+            "reason": _texts([reason for _, reasons, _ in self._kept for reason in reasons]),
+            "protocol": _texts([f"0x{number:04x}" for number in protocols]),
         }
         return {"drop": Table.of(columns)}
