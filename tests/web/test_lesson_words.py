@@ -21,6 +21,12 @@ def test_a_lesson_names_nothing_that_the_page_lacks(name: str) -> None:
     assert FOREIGN.findall(lesson) == []
 
 
+def test_why_a_number_differs_is_said_of_numbers_that_can() -> None:
+    shown = [figure.what for step in page_of(catalog.find("9")).steps for figure in step.figures]
+    assert "packets sent" not in shown
+    assert any("throughput" in what for what in shown)
+
+
 @pytest.mark.parametrize("name", [*catalog.names()])
 def test_why_a_number_differs_is_said_in_words_of_the_page(name: str) -> None:
     """It named commands of a shell, and said "The manual has connectivity confirmed %"."""
