@@ -50,6 +50,7 @@ def test_a_method_calls_the_function_of_its_name_with_all_arguments(name: str) -
         return None
 
     expected = [it for it in parameters(FUNCTIONS[name]) if it != "self"]
-    getattr(AgentClient(call), name)(**{it: {} for it in expected})
+    kinds = getattr(AgentClient, name).__annotations__
+    getattr(AgentClient(call), name)(**{it: "" if kinds[it] == "str" else {} for it in expected})
     ((called, arguments),) = calls
     assert (called, list(arguments)) == (name, expected)

@@ -9,6 +9,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -305,7 +306,9 @@ def exchange(answer: Answer, kind: str, target: str, *received: Exchanged) -> li
         looking = Looking(lambda number: TakenOver(answer) if number == 3 else None, Path("/"))
         await asyncio.wait_for(looking(scope, receive, send), PATIENCE_S)
 
-    asyncio.run(exchanged())
+    # In a thread of its own: a browser of another test may have left an event loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(exchanged())).result()
     return sent
 
 
