@@ -37,8 +37,9 @@ def written_files(keep: str = "") -> list[tuple[str, int]]:
     stands for the home folder.
     """
     files: list[tuple[str, int]] = []
-    for top, shown, kept in (("/tmp", "/tmp", "tmp"), (HOME, "~", HOME_NAME)):
-        files += _collect(top, shown, keep and f"{keep}/{kept}")
+    if not _is_working_folder("/tmp"):
+        files += _collect("/tmp", "/tmp", keep and f"{keep}/tmp")
+    files += _collect(HOME, "~", keep and f"{keep}/{HOME_NAME}")
     with integrity.in_upper():
         for name in sorted(os.listdir(".")):
             if name not in NOT_RESULTS and os.path.isdir(name):
@@ -47,9 +48,7 @@ def written_files(keep: str = "") -> list[tuple[str, int]]:
 
 
 def _collect(top: str, shown: str, keep: str) -> list[tuple[str, int]]:
-    files: list[tuple[str, int]] = []
-    if _is_working_folder(top):
-        return files
+    files = []
     for path in sorted(islice(_results_below(top), MAX_FILES)):
         name = shown + path.removeprefix(top)
         if name.startswith(CONTROLLERS_LOG[0]) and _is_controllers_log(name):
@@ -60,9 +59,9 @@ def _collect(top: str, shown: str, keep: str) -> list[tuple[str, int]]:
     return files
 
 
-def _is_working_folder(top: str) -> bool:
+def _is_working_folder(path: str) -> bool:
     with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
-        kinds = [kind for _, folder, kind, *_ in map(str.split, mounts) if folder == top]
+        kinds = [kind for _, folder, kind, *_ in map(str.split, mounts) if folder == path]
     return kinds[-1:] == ["hostfs"]
 
 

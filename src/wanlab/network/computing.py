@@ -23,12 +23,12 @@ def computing_real_s(network: Network) -> dict[str, float]:
     A busy computer adds to it, and so does what the computer needs for a page fault. Empty where the
     machine does not count it: in ptrace mode, in other kernels, and on the real clock.
     """
-    if network.machine.clock == "real":
+    names = [node.name for node in network.topology.nodes if not isinstance(node, Switch)]
+    if not names or network.machine.clock == "real":
         return {}
     computed_ns = network.machine.programs_computed_ns()
     if not computed_ns:
         return {}
-    names = [node.name for node in network.topology.nodes if not isinstance(node, Switch)]
     inodes = network.read([["netns", name] for name in names])
     return {
         name: computed_ns.get(int(inode), 0) / NS_PER_S
