@@ -15,7 +15,8 @@ const fontLicence: Plugin = {
 // reloads when files change, and uses a running `wanlab web --port 8642`.
 export default defineConfig({
   plugins: [react(), fontLicence],
-  base: "/",
+  // The server may be below any path, so pages and scripts find each other by relative ones.
+  base: "./",
   build: {
     outDir: "../src/wanlab/web/static",
     emptyOutDir: true,

@@ -40,6 +40,7 @@ class Visitor:
         """Exchange the token in an address for the cookie, as a browser does."""
         self.url = url
         self.origin = f"http://{urlsplit(url).netloc}"
+        self.below = urlsplit(url).path.rstrip("/")
         self.token = url.partition("token=")[2]
         # A new client per request keeps no cookies; without TLS, certificates are not needed.
         with httpx.Client(verify=False, timeout=PATIENCE_S) as client:
@@ -57,14 +58,20 @@ class Visitor:
         given = {"cookie": self.cookie, **given}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         with httpx.Client(verify=False, timeout=PATIENCE_S) as client:
-            request = httpx.Request(method, self.origin + path, headers=given, content=content)
+            request = httpx.Request(
+                method, self.origin + self.below + path, headers=given, content=content
+            )
             return client.send(request)
 
     def raw(self, target: str) -> int:
         """Return the status of a GET for a path that clients would normalize."""
         host = urlsplit(self.origin)
         with socket.create_connection((host.hostname, host.port or 80), PATIENCE_S) as connection:
-            lines = [f"GET {target} HTTP/1.1", f"Host: {host.netloc}", f"Cookie: {self.cookie}"]
+            lines = [
+                f"GET {self.below}{target} HTTP/1.1",
+                f"Host: {host.netloc}",
+                f"Cookie: {self.cookie}",
+            ]
             connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
             with connection.makefile("rb") as answer:
                 return int(answer.readline().split()[1])
@@ -78,7 +85,7 @@ class Visitor:
         with (
             socket.create_connection((address.hostname, address.port or 80), PATIENCE_S) as ours,
             connect(
-                f"ws://{host}{path}",
+                f"ws://{host}{self.below}{path}",
                 additional_headers={k: v for k, v in given.items() if v is not None},
                 origin=Origin(origin) if origin else None,
                 sock=ours,

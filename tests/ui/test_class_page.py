@@ -13,6 +13,7 @@ from class_client import TWO_HOSTS, ClassServer, class_folder
 from dev.places import UI
 from playwright.sync_api import expect
 from student import LIMIT_MS
+from web_client import free_port
 
 from wanlab.labs import hand_in_archive
 from wanlab.machine.embedded import landlock_version
@@ -37,7 +38,9 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClassServer]:
     if not (STATIC / "class.html").exists():
         pytest.skip("the pages are not built: ./dev ui")
     names = ("Ada Lovelace", "Bob", "Zoë <i>")
-    with ClassServer(class_folder(tmp_path_factory.mktemp("ui"), *names)) as server:
+    port = free_port()
+    address = ("--port", str(port), "--url", f"http://127.0.0.1:{port}/some/path/")
+    with ClassServer(class_folder(tmp_path_factory.mktemp("ui"), *names), *address) as server:
         yield server
 
 

@@ -287,6 +287,7 @@ def exchange(answer: Answer, kind: str, target: str, *received: Exchanged) -> li
     path, _, query = target.partition("?")
     scope: Exchanged = {"type": kind, "method": "GET", "path": path, "query_string": query.encode()}
     scope["headers"] = [(b"cookie", b"wanlab-1=teacher")]
+    scope["root_path"] = "/look"
     sent: list[Exchanged] = []
 
     async def exchanged() -> None:

@@ -8,7 +8,7 @@
  *     await send({ do: "save" })           resolves to the reply; throws a CommandError if refused
  *     await perform({ do: "undo" })        the same, but a refusal shows a toast and gives null
  *     onPush("samples", (push) => ...)     calls back for every push of that kind, until unsubscribed
- *     await request("/api/gallery")        an HTTP request; throws a CommandError if it fails
+ *     await request("api/gallery")         an HTTP request; throws a CommandError if it fails
  */
 import { create } from "zustand";
 import type {
@@ -59,8 +59,8 @@ interface Replies {
   history: readonly SampleColumn[];
 }
 
-/** "/look/3" if this page shows a student's laboratory to the teacher, who can change nothing. */
-export const LOOK = /^\/look\/\d+(?=\/)/.exec(globalThis.location?.pathname ?? "")?.[0] ?? "";
+/** Whether this page shows a student's laboratory to the teacher, who can change nothing. */
+export const LOOKS = globalThis.document?.documentElement.dataset.looks !== undefined;
 
 const ONLY_LOOKING = { what: "you can only view this laboratory", hint: "only the student can change it" };
 
@@ -155,12 +155,10 @@ function explained(error: unknown): { what: string; hint: string } {
   return { what: `internal error of the page: ${error instanceof Error ? error.message : String(error)}`, hint };
 }
 
-/** Send an HTTP request to the server. A CommandError says why it failed. */
+/** Send an HTTP request to the server. All URLs are relative to the page's. A CommandError says why it failed. */
 export async function request(url: string, options: RequestInit = {}): Promise<Response> {
-  if (LOOK !== "" && (options.method ?? "GET") !== "GET") throw new CommandError(ONLY_LOOKING);
-  const response = await fetch(url.startsWith(LOOK) ? url : LOOK + url, { cache: "no-store", ...options }).catch(
-    () => null,
-  );
+  if (LOOKS && (options.method ?? "GET") !== "GET") throw new CommandError(ONLY_LOOKING);
+  const response = await fetch(url, { cache: "no-store", ...options }).catch(() => null);
   if (response === null) {
     throw new CommandError({ what: "wanlab does not answer", hint: "is `wanlab web` still running?" });
   }
@@ -189,15 +187,14 @@ export function onPush<K extends AnyPush["push"]>(kind: K, listener: (push: Push
   return () => set.delete(listener as (push: never) => void);
 }
 
-/** The URL of a WebSocket of this server. */
+/** The URL of a WebSocket of this server; `path` is relative to the page's. */
 export function socketAddress(path: string): string {
-  const scheme = window.location.protocol === "https:" ? "wss" : "ws";
-  return `${scheme}://${window.location.host}${LOOK}${path}`;
+  return new URL(path, window.location.href).href.replace(/^http/, "ws");
 }
 
 /** Open the connection, and reopen it whenever it is lost. */
 export function connect(): void {
-  const opened = new WebSocket(socketAddress("/api/live"));
+  const opened = new WebSocket(socketAddress("api/live"));
   socket = opened;
   heartbeat = new Heartbeat(performance.now());
   const timer = window.setInterval(() => check(opened), CHECK_MS);
@@ -245,7 +242,7 @@ async function retry(): Promise<void> {
   // A restarted server has another token, so this page can only come back through its new address.
   try {
     const signal = AbortSignal.timeout(RETRY_LIMIT_MS);
-    const response = await fetch(`${LOOK}/api/state`, { cache: "no-store", signal });
+    const response = await fetch("api/state", { cache: "no-store", signal });
     if (response.status === 401 || response.status === 403) {
       useConnection.setState({ status: "refused" });
     }

@@ -16,7 +16,7 @@ export function SignInCards({ names, onClose }: Props) {
   useEffect(() => {
     const read = async () => {
       try {
-        const found = (await (await request("/api/class/links")).json()) as StudentLink[];
+        const found = (await (await request("api/class/links")).json()) as StudentLink[];
         setLinks(new Map(found.map(({ name, link }) => [name, link])));
       } catch (error) {
         setProblem(`The links cannot be shown: ${errorText(error)}.`);

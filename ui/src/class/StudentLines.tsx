@@ -41,7 +41,7 @@ export function StudentLines({ student, nowS, columns, onChanged, onProblem }: P
               <span className="class-chip class-chip-good">online</span>{" "}
               <a
                 className="button"
-                href={`/look/${student.number}/`}
+                href={`look/${student.number}/`}
                 target={`wanlab-look-${student.number}`}
                 aria-label={`Look at the laboratory of ${student.name}`}
                 title="View this laboratory without changing it; the student sees that you do"
@@ -100,7 +100,7 @@ function Network({ student, onChanged, onProblem }: Pick<Props, "student" | "onC
     setIsStopping(true);
     onProblem("");
     try {
-      await request(`/api/class/stop/${encodeURIComponent(student.name)}`, { method: "POST" });
+      await request(`api/class/stop/${encodeURIComponent(student.name)}`, { method: "POST" });
     } catch (error) {
       onProblem(`The network of ${student.name} was not stopped: ${errorText(error)}.`);
     } finally {

@@ -52,7 +52,7 @@ export function TeacherPage() {
               Sign-in cards
             </button>
           )}
-          <a className="button" href="/api/class.csv" download>
+          <a className="button" href="api/class.csv" download>
             Download CSV
           </a>
         </span>
@@ -126,14 +126,14 @@ function Grading({ progress, onChanged, onProblem }: GradingProps) {
   };
   if (!progress)
     return (
-      <button type="button" className="button" onClick={() => void ask("/api/class/grade")}>
+      <button type="button" className="button" onClick={() => void ask("api/class/grade")}>
         Grade hand-ins
       </button>
     );
   return (
     <>
       <span role="status">Grading, {progress}</span>
-      <button type="button" className="button" onClick={() => void ask("/api/class/grade/cancel")}>
+      <button type="button" className="button" onClick={() => void ask("api/class/grade/cancel")}>
         Cancel
       </button>
     </>
@@ -180,7 +180,7 @@ function useClass(): { state: ClassState | null; problem: string; refresh: () =>
     let timer = 0;
     const read = async () => {
       try {
-        const response = await fetch("/api/class");
+        const response = await fetch("api/class");
         if (response.status === 403)
           throw new Error("this browser no longer has access: open the teacher's link again");
         if (!response.ok) throw new Error(`the server answered with HTTP status ${response.status}`);

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 import { create } from "zustand";
-import { errorText, LOOK, onPush, request } from "../connection";
+import { errorText, onPush, request } from "../connection";
 import { ask } from "../layout/dialogs";
 import type { FileInfo, Folder } from "../protocol";
 
@@ -26,11 +26,11 @@ onPush("files", ({ paths }) =>
 
 /** The URL of a file's content. */
 export function address(path: string): string {
-  return `${LOOK}/api/files/${path.split("/").map(encodeURIComponent).join("/")}`;
+  return `api/files/${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 export async function list(under: string): Promise<readonly FileInfo[]> {
-  const response = await request(`/api/files?under=${encodeURIComponent(under)}`);
+  const response = await request(`api/files?under=${encodeURIComponent(under)}`);
   return ((await response.json()) as Folder).files;
 }
 

@@ -133,7 +133,7 @@ export async function savePath(path: string, overwrite = false): Promise<boolean
 /** Download the document in another format. */
 export async function download(form: string): Promise<void> {
   try {
-    const response = await request(`/api/export/${form}`);
+    const response = await request(`api/export/${form}`);
     const stem = useDocument.getState().fileName.replace(/\.[^.]*$/, "") || "network";
     saveToDisk(await response.blob(), `${stem}.${form}`);
   } catch (error) {
@@ -146,7 +146,7 @@ const PNG_SCALE = 2;
 /** Download a picture of the canvas in pixels. */
 export async function downloadPng(): Promise<void> {
   try {
-    const response = await request("/api/export/svg");
+    const response = await request("api/export/svg");
     const url = URL.createObjectURL(await response.blob());
     const picture = new Image();
     picture.src = url;

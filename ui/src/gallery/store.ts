@@ -12,7 +12,7 @@ export const useGallery = create<State>(() => ({ figures: [], running: "", progr
 
 export async function readGallery(): Promise<void> {
   try {
-    const response = await request("/api/gallery");
+    const response = await request("api/gallery");
     useGallery.setState({ ...((await response.json()) as Gallery), isRead: true, error: "" });
   } catch (error) {
     useGallery.setState({ error: errorText(error) });

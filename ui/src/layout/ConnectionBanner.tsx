@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { LOOK, useConnection } from "../connection";
+import { LOOKS, useConnection } from "../connection";
 import { useDocument } from "../stores/document";
 import { useLessons } from "../stores/lessons";
 import { hasNetwork } from "../stores/running";
@@ -32,7 +32,7 @@ export function ConnectionBanner() {
       </p>
     );
   }
-  if (LOOK !== "") {
+  if (LOOKS) {
     return (
       <p className="connection-banner looking-banner" role="status">
         You are viewing the laboratory of {folder}. Only the student can change it.
@@ -51,6 +51,6 @@ export function ConnectionBanner() {
 
 /** Ask before leaving; the browser words the question. */
 function askBeforeLeaving(event: BeforeUnloadEvent): void {
-  if (useConnection.getState().status !== "open" || LOOK !== "") return;
+  if (useConnection.getState().status !== "open" || LOOKS) return;
   if (hasNetwork() || !useDocument.getState().isSaved) event.preventDefault();
 }

@@ -1,5 +1,5 @@
 /** The menus of the bar at the top. */
-import { perform } from "../connection";
+import { LOOKS, perform } from "../connection";
 import { duplicateSelected, deleteSelected, selectAll, selectedIds } from "../editor/actions";
 import { copySelected, cutSelected, pasteHere } from "../editor/clipboard";
 import { arranging, layoutMenu } from "../editor/menus";
@@ -186,7 +186,10 @@ function runMenu({ run, stop, client }: RunActions): readonly MenuEntry[] {
 function helpMenu(): readonly MenuEntry[] {
   return [
     { title: "Lessons", run: () => showSide("lesson") },
-    { title: "Documentation", run: () => void window.open("/documentation", "_blank", "noopener") },
+    {
+      title: "Documentation",
+      run: () => void window.open(LOOKS ? "../../documentation" : "documentation", "_blank", "noopener"),
+    },
     { title: "Gallery of published figures…", run: () => showDialog("gallery") },
     { title: "Keyboard shortcuts…", run: () => showDialog("keys") },
     { title: "About wanlab", run: () => showDialog("about") },

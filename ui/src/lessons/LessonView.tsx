@@ -173,7 +173,7 @@ function usePage(unit: string): LessonPage | string | null {
   const [page, setPage] = useState<LessonPage | string | null>(null);
   useEffect(() => {
     let isWanted = true;
-    request(`/api/lessons/${encodeURIComponent(unit)}`)
+    request(`api/lessons/${encodeURIComponent(unit)}`)
       .then(async (response) => (await response.json()) as LessonPage)
       .catch(errorText)
       .then((read) => isWanted && setPage(read));

@@ -1,6 +1,5 @@
 import "./figure/figure.css";
 import { useEffect, useMemo, useRef } from "react";
-import { LOOK } from "../connection";
 import { draw } from "./figure/draw";
 import { read, type Command } from "./markdown";
 
@@ -17,7 +16,7 @@ interface Props extends ProseActions {
 /** Some text of a lesson. It is HTML made by markdown.ts, not by React. */
 export function Prose({ unit, markdown, onCommand, onUnit }: Props) {
   const container = useRef<HTMLDivElement>(null);
-  const text = useMemo(() => read(markdown, `${LOOK}/api/lessons/${unit}`), [unit, markdown]);
+  const text = useMemo(() => read(markdown, `api/lessons/${unit}`), [unit, markdown]);
   useEffect(() => {
     const element = container.current;
     if (element === null) return;

@@ -5,7 +5,7 @@
  *      showNow()
  */
 import { create } from "zustand";
-import { LOOK, onPush } from "../connection";
+import { onPush } from "../connection";
 import type { BranchesPush, BranchInfo, SessionEvent } from "../protocol";
 import { useRunning } from "./running";
 
@@ -82,7 +82,7 @@ export function mergedEvents(
 }
 
 async function fetchEvents(branch: string): Promise<void> {
-  const response = await fetch(`${LOOK}/api/branches/${encodeURIComponent(branch)}/events`, { cache: "no-store" });
+  const response = await fetch(`api/branches/${encodeURIComponent(branch)}/events`, { cache: "no-store" });
   if (!response.ok) return;
   const fetched = (await response.json()) as SessionEvent[];
   useBranches.setState(({ events }) => ({

@@ -1,5 +1,4 @@
 /** What the terminals of a branch have shown, as the server has recorded it. */
-import { LOOK } from "../connection";
 import type { RecordedTerminal } from "../protocol";
 import { useBranches, type Instant } from "../stores/branches";
 import { useRunning } from "../stores/running";
@@ -28,7 +27,7 @@ export function recordsOf({ branch, at_ns }: Instant): Promise<readonly Recorded
 }
 
 async function fetchRecords(branch: string): Promise<readonly RecordedTerminal[]> {
-  const response = await fetch(`${LOOK}/api/branches/${encodeURIComponent(branch)}/terminals`, { cache: "no-store" });
+  const response = await fetch(`api/branches/${encodeURIComponent(branch)}/terminals`, { cache: "no-store" });
   return response.ok ? ((await response.json()) as readonly RecordedTerminal[]) : [];
 }
 

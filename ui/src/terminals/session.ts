@@ -8,7 +8,7 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
 import { create } from "zustand";
-import { LOOK, onPush, socketAddress, useConnection } from "../connection";
+import { LOOKS, onPush, socketAddress, useConnection } from "../connection";
 import type { KeysAck, OutputHistory } from "../protocol";
 import { toast } from "../stores/toasts";
 import { useView } from "../stores/view";
@@ -103,7 +103,7 @@ export class Session {
     this.terminal = new Terminal({
       allowProposedApi: true,
       cursorBlink: true,
-      disableStdin: LOOK !== "",
+      disableStdin: LOOKS,
       fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--font-mono"),
       fontSize: useTerminalFont.getState().size,
       scrollback: SCROLLBACK_LINES,
@@ -229,7 +229,7 @@ export class Session {
 
   private connect(): void {
     if (this.socket && this.socket.readyState <= WebSocket.OPEN) return;
-    const path = `/api/terminals/${encodeURIComponent(this.id)}?page=${PAGE}`;
+    const path = `api/terminals/${encodeURIComponent(this.id)}?page=${PAGE}`;
     const socket = new WebSocket(socketAddress(path));
     socket.binaryType = "arraybuffer";
     this.socket = socket;
@@ -324,7 +324,7 @@ export class Session {
 
   /** Send keys, or keep them until there is a connection. A program that has ended gets none. */
   private send(data: Uint8Array<ArrayBuffer>): void {
-    if (!this.mayReconnect || LOOK !== "") return;
+    if (!this.mayReconnect || LOOKS) return;
     if (this.keys.isEmpty) this.waitingSince_ms = performance.now();
     this.keys.add(data);
     if (this.acceptsKeys && this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);

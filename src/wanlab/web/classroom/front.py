@@ -19,7 +19,7 @@ from urllib.parse import parse_qs
 
 import h11
 
-from ..server.auth import cookie_in
+from ..server.auth import ServerAddress, cookie_in
 from ..server.connections import LimitedProtocol
 
 ServeConnection = Callable[[int, bytes], bool]
@@ -38,20 +38,20 @@ MAX_READ_BYTES = 16 << 10
 UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
-def front_protocol(cookie_name: str, find_server: FindServer) -> type[FrontProtocol]:
+def front_protocol(address: ServerAddress, find_server: FindServer) -> type[FrontProtocol]:
     """Return the class of a hub's connections.
 
     uvicorn makes its connections from a class, with its own arguments, so the hub's settings are
     attributes of the class.
     """
-    attributes = {"cookie_name": cookie_name, "find_server": staticmethod(find_server)}
+    attributes = {"address": address, "find_server": staticmethod(find_server)}
     return type("HubProtocol", (FrontProtocol,), attributes)
 
 
 class FrontProtocol(LimitedProtocol):
     """A connection of a hub, to be passed on once its student is known; see `front_protocol`."""
 
-    cookie_name: str
+    address: ServerAddress
     find_server: FindServer
 
     _received = b""
@@ -84,11 +84,18 @@ class FrontProtocol(LimitedProtocol):
 
     def _student_server(self, request: h11.Request) -> ServeConnection | None:
         """Return how to serve a connection with this first request; None if the hub serves it."""
-        if _signs_in(request):
+        if self._signs_in(request):
             return None
         lines = [value.decode("latin-1") for name, value in request.headers if name == b"cookie"]
-        cookie = cookie_in(lines, self.cookie_name)
+        cookie = cookie_in(lines, self.address.cookie_name)
         return None if cookie is None else type(self).find_server(cookie)
+
+    def _signs_in(self, request: h11.Request) -> bool:
+        """Return whether this is a link with a token: it replaces the cookie that a browser has now."""
+        path, _, query = request.target.decode("latin-1").partition("?")
+        return path == f"{self.address.path}/" and "token" in parse_qs(
+            query, keep_blank_values=True
+        )
 
     def _serve_here(self) -> None:
         """Serve the connection in the hub."""
@@ -118,9 +125,3 @@ def _first_request(received: bytes) -> h11.Request | None:
     parser.receive_data(received)
     event = parser.next_event()
     return event if isinstance(event, h11.Request) else None
-
-
-def _signs_in(request: h11.Request) -> bool:
-    """Return whether this is a link with a token: it replaces the cookie that a browser has now."""
-    path, _, query = request.target.partition(b"?")
-    return path == b"/" and "token" in parse_qs(query.decode("latin-1"), keep_blank_values=True)

@@ -1,7 +1,8 @@
 """A look over a student's shoulder: the teacher reads the student's laboratory and changes nothing.
 
-/look/NUMBER/        the page of the laboratory, from the hub
-/look/NUMBER/api/*   what it asks for, from the process of that student, if it runs
+/look/NUMBER/           the page of the laboratory, from the hub
+/look/NUMBER/assets/*   its scripts and styles, from the hub
+/look/NUMBER/api/*      what it asks for, from the process of that student, if it runs
 
 A student may have taken over the student's process. It must learn no cookie of the teacher, and
 nothing that it answers may run as a script in the teacher's browser, where it could use the teacher's
@@ -24,15 +25,17 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, Union
 
 import msgspec
-from starlette.responses import FileResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..server.app import DATA_POLICY
+from ..server.app import DATA_POLICY, Assets
 from ..server.auth import SAFE_METHODS
 from .messages import Look
 
-LOOK = re.compile(r"/look/([0-9]{1,6})/(api/.*)?", re.DOTALL)
+LOOK = re.compile(r"/([0-9]{1,6})/((api|assets)/.*)?", re.DOTALL)
 PAGE = "index.html"
+LOOKING_HTML = "<html data-looks"
+"""How the page begins that knows that it shows a laboratory to the teacher."""
 MAX_FRAME_BYTES = 32 << 20
 HARMLESS = re.compile(r"(application/json|text/plain|image/[a-z+]+)(;.*)?")
 """The types of answers that keep their type; browsers run none of them as a script."""
@@ -137,18 +140,27 @@ class Looking:
     def __init__(self, process_of: Callable[[int], AnswersLooks | None], static: Path) -> None:
         self._process_of = process_of
         self._static = static
+        self._assets = Assets(directory=static / "assets", check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        match = LOOK.fullmatch(scope["path"])
+        match = LOOK.fullmatch(scope["path"].removeprefix(scope["root_path"]))
         is_socket = scope["type"] == "websocket"
         if not is_socket and scope["method"] not in SAFE_METHODS:
             refusal = PlainTextResponse("you can only view this laboratory", 403)
             await refusal(scope, receive, send)
-        elif match is None or (process := self._process_of(int(match[1]))) is None:
+        elif (
+            match is None
+            or (process := self._process_of(int(match[1]))) is None
+            or (is_socket and match[3] != "api")
+        ):
             await _refuse(scope, receive, send)
         elif match[2] is None:
-            page = FileResponse(self._static / PAGE, headers={"Cache-Control": "no-cache"})
-            await (_refuse if is_socket else page)(scope, receive, send)
+            page = (self._static / PAGE).read_text(encoding="utf-8").replace("<html", LOOKING_HTML)
+            response = HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+            await response(scope, receive, send)
+        elif match[3] == "assets":
+            below = scope["path"].removesuffix(match[2]) + "assets"
+            await self._assets({**scope, "root_path": below}, receive, send)
         else:
             query = scope["query_string"].decode("latin-1")
             look = Look(path=f"/{match[2]}", query=query, is_socket=is_socket)

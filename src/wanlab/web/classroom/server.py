@@ -99,7 +99,7 @@ def check_address(address: str, url: str) -> None:
         )
     if url:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query:
             raise WanlabError(
                 f"{url} is not the address of a server", "as in https://lab.example.edu"
             )
@@ -123,7 +123,7 @@ async def _serve(
         closes=True,
         advice=USE_THE_LINK,
     )
-    protocol = front_protocol(hub.address.cookie_name, hub.find_server)
+    protocol = front_protocol(hub.address, hub.find_server)
     server = SignallessServer(configuration(app, protocol))
     _announce(hub.roster, links, url)
     if opens_browser:

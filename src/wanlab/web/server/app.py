@@ -167,7 +167,8 @@ async def _documentation(request: Request) -> Response:
         (home, *_) = doc_pages()
     except WanlabError:
         return HTMLResponse(NO_DOCUMENTATION, status_code=503)
-    return RedirectResponse(f"{DOCUMENTATION}/{home.path.relative_to(SITE)}")
+    path = f"{DOCUMENTATION}/{home.path.relative_to(SITE)}"
+    return RedirectResponse(request.scope["root_path"] + path)
 
 
 async def _state(request: Request) -> Response:

@@ -34,7 +34,9 @@ COMMON_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 FORBIDDEN_PAGE = "<!doctype html><meta charset=utf-8><title>wanlab</title><p>{}</p>"
-REDIRECT_PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>wanlab</title>'
+REDIRECT_PAGE = (
+    '<!doctype html><meta http-equiv="refresh" content="0; url={}/"><title>wanlab</title>'
+)
 USE_THE_ADDRESS = (
     "You need the address that <code>wanlab web</code> printed: open all of it, with its "
     "<code>token=</code>."
@@ -48,11 +50,15 @@ USE_THE_LINK = (
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """How browsers may address the server: `schemes` has http or https by Host header."""
+    """How browsers may address the server: `schemes` has http or https by Host header.
+
+    Everything is below `path`, which is "" or begins with a slash and does not end with one.
+    """
 
     url: str
     schemes: Mapping[str, str]
     cookie_name: str
+    path: str = ""
 
     @classmethod
     def of(cls, port: int, url: str = "") -> ServerAddress:
@@ -62,7 +68,8 @@ class ServerAddress:
         if url:
             parts = urlsplit(url)
             schemes[parts.netloc.lower()] = parts.scheme
-        return cls(url.rstrip("/") or f"http://{hosts[0]}", schemes, f"wanlab-{port}")
+        path = urlsplit(url).path.rstrip("/")
+        return cls(url.rstrip("/") or f"http://{hosts[0]}", schemes, f"wanlab-{port}", path)
 
 
 class AuthMiddleware:
@@ -95,6 +102,7 @@ class AuthMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        scope = {**scope, "root_path": self._address.path}
         headers = Headers(scope=scope)
         response = self._refusal(scope, headers)
         if response is None and scope["type"] == "http":
@@ -111,6 +119,8 @@ class AuthMiddleware:
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Return why a request is refused whatever its token or cookie, or None."""
+        if not scope["path"].startswith(f"{self._address.path}/"):
+            return _forbidden(f"wanlab is at {self._address.path}/.")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._address.schemes:
             return _forbidden(
@@ -126,7 +136,7 @@ class AuthMiddleware:
         site = headers.get("sec-fetch-site", "none")
         is_link_to_page = (
             is_safe
-            and scope["path"] == "/"
+            and self._is_page(scope)
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
@@ -137,26 +147,32 @@ class AuthMiddleware:
     def _exchange_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request with a token: the cookie, or a refusal."""
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if scope["path"] != "/" or tokens is None:
+        if not self._is_page(scope) or tokens is None:
             return None
         cookie = self._cookie_for(tokens[0]) if len(tokens) == 1 else None
         if cookie is None:
             what = "This link is out of date or incomplete: the server does not know its token. "
             return _forbidden(what + self._advice)
-        response: Response = RedirectResponse("/", status_code=303)
+        home = f"{self._address.path}/"
+        response: Response = RedirectResponse(home, status_code=303)
         if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
             # A redirect that began with a link on another site does not carry a strict cookie. A
             # redirect by a page of ours does.
-            response = HTMLResponse(REDIRECT_PAGE)
+            response = HTMLResponse(REDIRECT_PAGE.format(self._address.path))
         response.set_cookie(
             self._address.cookie_name,
             cookie,
             httponly=True,
             samesite="strict",
-            path="/",
+            path=home,
             secure=self._address.schemes[headers["host"].lower()] == "https",
         )
         return response
+
+    def _is_page(self, scope: Scope) -> bool:
+        """Return whether a request is one for our page itself."""
+        is_page: bool = scope["path"] == f"{self._address.path}/"
+        return is_page
 
     def _cookie_for(self, token: str) -> str | None:
         """Return the cookie for a token, or None. The comparison takes the same time for every token."""
