@@ -11,7 +11,7 @@ each packet with the place in the kernel that dropped it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
@@ -29,6 +29,8 @@ from wanlab.netlink.qdisc import QdiscCounters
 from wanlab.network import Network, kernel_limits
 from wanlab.topology import Switch
 from wanlab.units import format_rate, format_time
+
+from .interface_drops import drops_of_interface
 
 FRAME_BITS = 8 * 1514
 MAX_SUMMARY_LINES = 3
@@ -59,7 +61,7 @@ class Drop:
     cause: str
     remedy: str = ""
     is_reported: bool = False
-    """Whether the sender learns of it, by an error or an ICMP message."""
+    """Whether the sender learns of it, by an error or an ICMP message, or another place counts it."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def _port_since(before: LinkCounters | None, now: LinkCounters) -> LinkCounters:
         now,
         rx_packets=_more(before.rx_packets, now.rx_packets),
         tx_packets=_more(before.tx_packets, now.tx_packets),
+        tx_errors=_more(before.tx_errors, now.tx_errors),
         rx_drops=_more(before.rx_drops, now.rx_drops),
         tx_drops=_more(before.tx_drops, now.tx_drops),
     )
@@ -216,7 +219,9 @@ def _states(network: Network, spaces: Sequence[str]) -> list[NodeState]:
 
 def drops_of(nodes: Iterable[NodeState]) -> list[Drop]:
     """Return the drops of all nodes, most packets first."""
-    found = [drop for node in nodes for drop in (*_at_ports(node), *_in_protocols(node))]
+    nodes = list(nodes)
+    mtus = {port.mtu_bytes for node in nodes for port in node.ports if port.kind == "veth"}
+    found = [drop for node in nodes for drop in (*_at_ports(node, mtus), *_in_protocols(node))]
     return sorted(found, key=lambda drop: -drop.packets)
 
 
@@ -232,22 +237,23 @@ def protocol_counters(snmp: str, netstat: str, snmp6: str = "") -> dict[str, int
 # -- ports ----------------------------------------------------------------------------------------
 
 
-def _at_ports(node: NodeState) -> Iterator[Drop]:
+def _at_ports(node: NodeState, mtus: Collection[int]) -> Iterator[Drop]:
     by_port: dict[str, list[QdiscCounters]] = {}
     for qdisc in node.qdiscs:
         by_port.setdefault(qdisc.device, []).append(qdisc)
     for port in node.ports:
         yield from _in_queues(node.name, port.name, by_port.get(port.name, []))
-        if packets := port.tx_drops:
-            cause = "the interface dropped packets that it sent: it or its peer was down"
-            remedy = ""
-            if port.is_up:
-                cause += ", or they were part of a storm"
-                remedy = "STP, if switches form a loop (--stp of wanlab mn)"
-            yield _drop(node.name, port.name, "interface", packets, port.tx_packets, cause, remedy)
-        if packets := port.rx_drops:
-            cause = "the interface dropped packets that it received: it or its peer was down"
-            yield _drop(node.name, port.name, "interface", packets, port.rx_packets, cause)
+        for lost in drops_of_interface(port, mtus):
+            drop = _drop(
+                node.name,
+                port.name,
+                "interface",
+                lost.packets,
+                lost.passed,
+                lost.cause,
+                lost.remedy,
+            )
+            yield replace(drop, is_reported=lost.is_known)
 
 
 def causes_at(qdiscs: Sequence[QdiscCounters]) -> str:
@@ -259,16 +265,22 @@ def causes_at(qdiscs: Sequence[QdiscCounters]) -> str:
 def _in_queues(node: str, port: str, qdiscs: Sequence[QdiscCounters]) -> Iterator[Drop]:
     """Yield the drops of each qdisc, without those of the qdiscs below it, which it counts, too."""
     for qdisc in qdiscs:
-        below = sum(
-            other.drops
-            for other in qdiscs
-            if other.parent.partition(":")[0] == qdisc.handle.rstrip(":") and other.parent != "root"
-        )
+        if qdisc.kind in OF_FILTERS:  # it counts each packet that comes, and has nothing below
+            below, passed = 0, qdisc.packets - qdisc.drops
+        else:
+            below = sum(
+                other.drops
+                for other in qdiscs
+                if other.parent.partition(":")[0] == qdisc.handle.rstrip(":")
+                and other.parent != "root"
+                and other.kind not in OF_FILTERS
+            )
+            passed = qdisc.packets + below
         own = qdisc.drops - below
         if own > 0:
             cause, remedy = _cause(qdisc, own, qdiscs)
             what = f"{qdisc.kind} {qdisc.handle}"
-            yield _drop(node, port, what, own, qdisc.packets + below, cause, remedy)
+            yield _drop(node, port, what, own, passed, cause, remedy)
 
 
 def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) -> tuple[str, str]:
@@ -281,9 +293,26 @@ def _cause(qdisc: QdiscCounters, drops: int, qdiscs: Sequence[QdiscCounters]) ->
         )
     if qdisc.kind in AQMS:
         return f"{qdisc.kind} signals congestion by dropping", "ECN, to mark instead of dropping"
-    return f"{qdisc.kind} dropped them", ""
+    return OTHER_CAUSES.get(qdisc.kind, (f"{qdisc.kind} dropped them", ""))
 
 
+OF_FILTERS = ("ingress", "clsact")
+"""Qdiscs that hold filters only; their parent is their own handle."""
+BY_A_FILTER = (
+    "a filter dropped them (drop, police, or a redirection to an interface that is down)",
+    "",
+)
+NO_CLASS = ("no class took them, or a filter dropped them", "a default class")
+OTHER_CAUSES = {
+    **dict.fromkeys(OF_FILTERS, BY_A_FILTER),
+    **dict.fromkeys(("htb", "hfsc", "drr", "qfq"), NO_CLASS),
+    **dict.fromkeys(("prio", "ets"), ("a filter dropped them", "")),
+    "fq": ("its limit, its flow_limit or its horizon was reached", "a larger one"),
+    "pfifo_fast": (
+        "the queue was full: its limit is the interface's txqueuelen (1000 packets, unless changed)",
+        "a larger one (ip link set dev PORT txqueuelen N)",
+    ),
+}
 AQMS = (
     "codel",
     "fq_codel",
@@ -332,7 +361,12 @@ PROTOCOLS = (
     ("IpOutNoRoutes", "IPv4", "there was no route for them", "add a route"),
     ("IpExtInNoRoutes", "IPv4", "there was no route to forward them", "add a route"),
     ("IpInDiscards", "IPv4", "no memory was left for received packets", "more memory"),
-    ("IpOutDiscards", "IPv4", "the neighbour did not answer ARP, or no memory was left", ""),
+    (
+        "IpOutDiscards",
+        "IPv4",
+        "the neighbour did not answer ARP, or the node's own port did not take them",
+        "",
+    ),
     ("IpReasmFails", "IPv4", "fragments did not arrive in time", ""),
     (
         "IpFragFails",
