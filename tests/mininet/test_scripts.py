@@ -8,6 +8,7 @@ import pytest
 from machines import counts_every_byte
 
 from wanlab import Network, Topology
+from wanlab.topology.cpu import COSTS
 
 pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
 
@@ -55,6 +56,16 @@ def test_a_script_passes_its_own_checks(net: Network, script: str) -> None:
     # The script leaves nothing in the machine for the next one.
     assert net.root.run("ls /run/netns").output == ""
     assert "s1" not in net.root.run("ip -br link").output
+
+
+@pytest.mark.parametrize("has_one", [True, False])
+def test_hosts_have_shares_of_a_processor_and_models_of_their_own(
+    tmp_path: Path, has_one: bool
+) -> None:
+    costs = {**dict.fromkeys(COSTS, 0), "rx_stack_ns": 10_000}
+    cpu = {"model": "slow", "costs": costs} if has_one else "free"
+    with Network(Topology(), folder=tmp_path, cpu=cpu) as net:
+        assert "done" in run(net, "processors.py", *(["network"] if has_one else []))
 
 
 def test_requests_that_mininet_ignores_are_errors_with_strict(net: Network) -> None:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import wanlab
 from wanlab.errors import CommandError, WanlabError
 from wanlab.topology import Controller as TopologyController
+from wanlab.topology import Processor, read_processor
 
 from .commands import decode, words_of
 from .link import Intf, Link
@@ -79,6 +80,7 @@ class Node:
         self.privateDirs: list[PrivateDirectory] = params.get("privateDirs") or []
         self.waitExited: bool = params.get("waitExited", False)
         self.params = params
+        self._processor = own_processor(params.get("cpu"))
         self.intfs: dict[int, Intf] = {}
         self.ports: dict[Intf, int] = {}
         self.nameToIntf: dict[str, Intf] = {}
@@ -117,6 +119,7 @@ class Node:
             ip=address or "",
             mac=first.mac if first else next_mac(),
             in_root=not self.inNamespace,
+            cpu=self._processor,
         )
 
     def on_created(self) -> None:
@@ -570,6 +573,12 @@ class Node:
     def __repr__(self) -> str:
         interfaces = ",".join(f"{intf.name}:{intf.IP()}" for intf in self.intfList())
         return f"<{type(self).__name__} {self.name}: {interfaces} pid={self.pid}> "
+
+
+def own_processor(cpu: object) -> Processor | None:
+    """Return the processor that a node's `cpu` names: cpu="board-2019". None for Mininet's share, a
+    number."""
+    return None if cpu is None or isinstance(cpu, int | float) else read_processor(cpu)
 
 
 def _start_session(prepare: Callable[[], object]) -> None:

@@ -1,6 +1,6 @@
 """Hosts, and hosts with Mininet's CPU limits.
 
-A share of the CPU is the speed of the host's processor, if the network has processors (`--cpu`).
+A share of the CPU is the speed of the host's processor, if it has one (cpu="server-2019", or `--cpu`).
 Otherwise computation takes no time, so a CPU limit would change nothing. Limits are accepted and
 reported once as having no effect. On the real clock no limit is set either.
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from wanlab.errors import WanlabError
+from wanlab.topology import processor_of
 
-from .hosts import NODE_PARAMETERS, Node
+from .hosts import NODE_PARAMETERS, Node, own_processor
 from .live_network import live_network
 from .log import info
 from .parameters import Params, once
@@ -24,7 +25,9 @@ class Host(Node):
 
     def config(self, **params: Any) -> Params:  # type: ignore[override]
         results = super().config(**params)
-        if type(self) is Host and any(params.get(name) is not None for name in ("cpu", "cores")):
+        cpu, cores = params.get("cpu"), params.get("cores")
+        has_share = cpu is not None and own_processor(cpu) is None
+        if type(self) is Host and (has_share or cores is not None):
             report_cpu_limits()
         return results
 
@@ -58,12 +61,12 @@ class CPULimitedHost(Host):
         """Do nothing: there is nothing to prepare."""
 
     def setCPUFrac(self, f: float | None, sched: str | None = None) -> None:
-        """Give this host a share of all cores; -1 is no limit."""
+        """Give this host a share of its processor; -1 is no limit."""
         if f is None or f < 0:
             return
         live_network().create_pending()
         network = live_network().network
-        if network.cpu is None:
+        if processor_of(network.topology.node(self.name), network.cpu) is None:
             report_cpu_limits()
         else:
             network.set_cpu_share(self.name, f)
@@ -74,10 +77,10 @@ class CPULimitedHost(Host):
             report_cpu_limits()
 
     def config(  # type: ignore[override]
-        self, cpu: float = -1, cores: object = None, **params: Any
+        self, cpu: object = -1, cores: object = None, **params: Any
     ) -> Params:
         results = super().config(**params)
-        self.setParam(results, "setCPUFrac", cpu=cpu)
+        self.setParam(results, "setCPUFrac", cpu=cpu if own_processor(cpu) is None else None)
         self.setParam(
             results, "setCPUs", cores=cores if not isinstance(cores, list) else str(cores)
         )

@@ -23,6 +23,7 @@ from wanlab.topology.model import (
     Source,
     Switch,
     Topology,
+    processor_of,
 )
 from wanlab.topology.nic import Nic
 from wanlab.topology.settings import QUEUE_KINDS, QUEUES, SETTINGS
@@ -63,6 +64,7 @@ __all__ = [
     "loads",
     "loop_warnings",
     "processor_names",
+    "processor_of",
     "read_drawing",
     "read_processor",
     "resolve",
