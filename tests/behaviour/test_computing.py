@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wanlab import Network, shapes
-from wanlab.network import computing_real_s, computing_warnings
+from wanlab import Network, Topology, shapes
+from wanlab.network import collect_computing, computing_real_s, computing_warnings
 from wanlab.run.run import Run
 
 Start = Callable[..., Network]
@@ -50,6 +50,30 @@ def test_computing_is_counted_on_virtual_time_in_process_only(
     net = start(shapes.single(2), **options)
     net["h1"].run(COMPUTE)
     assert computing_real_s(net) == {}
+
+
+SCRIPT = f"""
+from mininet.net import Mininet
+from mininet.topo import SingleSwitchTopo
+for hosts in 2, 3:
+    net = Mininet(SingleSwitchTopo(hosts), controller=None)
+    net.start()
+    net["h2"].pexec({COMPUTE!r})
+    net.stop()
+"""
+
+
+@pytest.mark.machine
+def test_a_script_s_networks_count_together_when_they_have_ended(
+    start: Start, tmp_path: Path
+) -> None:
+    net = start(Topology(), folder=tmp_path, traps="inprocess")
+    seen = collect_computing(net)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    net.root.run(["/run/wanlab/bin/wanlab-python", "script.py"], check=True)
+    assert set(seen) == {"h1", "h2", "h3"}
+    assert max(seen["h1"], seen["h3"]) < seen["h2"] / 3
+    assert seen["h2"] > 0.04
 
 
 @pytest.mark.machine

@@ -11,13 +11,14 @@ import pytest
 
 from wanlab import record, save, shapes
 from wanlab.errors import RequirementError
-from wanlab.labs import unit_file
+from wanlab.labs import run_inputs, unit_file
 from wanlab.labs.outcome import Outcome
 from wanlab.labs.report import UnitReport
 from wanlab.labs.runner import StepRunner
 from wanlab.labs.shell import LabShell
 from wanlab.labs.unit import Unit
 from wanlab.labs.unit_run import run_unit
+from wanlab.network import MachineChoice
 
 pytestmark = [pytest.mark.machine, pytest.mark.costs(2)]
 
@@ -56,7 +57,7 @@ check:
 - {{what: the shaper, state: tc -j qdisc show dev s1-eth2, metric: tbf.rate_mbps, at_least: 9, hint: s1}}
 """
 FILE_OF_THE_COMPUTER = "computer.json"
-"""This file says how long the run took."""
+"""This file says how long the run took, and its programs computed."""
 
 
 def ignore(line: str) -> None:
@@ -90,6 +91,21 @@ def content(folder: Path) -> dict[str, str]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def test_the_file_of_the_computer_says_how_long_programs_computed(
+    unit: Unit, results: Path
+) -> None:
+    choice = MachineChoice(traps="inprocess")
+    run_unit(unit, seed=1, clock="virtual", results=results, say=ignore, choice=choice)
+    folder = results / "lab99-seed1"
+    computed = json.loads((folder / FILE_OF_THE_COMPUTER).read_text())["programs_computed_real_s"]
+    assert set(computed) == {"h1", "h2"}
+    assert min(computed.values()) > 0
+    assert run_inputs.computing_warnings(folder) == []
+    run_inputs.write_computer(folder, 1.0, {"h1": 2.0}, ["programs of h1 computed for long"])
+    assert run_inputs.computing_warnings(folder) == ["programs of h1 computed for long"]
+    assert run_inputs.read_real_s(folder) == 1.0
 
 
 def test_a_run_writes_one_folder_with_all_results(unit: Unit, results: Path) -> None:

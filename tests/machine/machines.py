@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from wanlab.errors import WanlabError
+from wanlab.machine.defaults import TRAPS_VARIABLE
 from wanlab.machine.embedded import find_image
 from wanlab.machine.embedded.traps import has_seccomp_mode, why_not_in_process
 
@@ -67,3 +68,8 @@ def other_mode() -> str:
 
 
 needs_another_mode = pytest.mark.skipif(not other_mode(), reason=_other_mode()[1])
+
+counts_computing = pytest.mark.skipif(
+    other_mode() != "inprocess" or os.environ.get(TRAPS_VARIABLE) == "ptrace",
+    reason="only in in-process mode is it known how long programs compute",
+)

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from machines import counts_computing
 
 from wanlab import Network, record
 from wanlab.session import read as read_session
@@ -309,6 +310,24 @@ def test_it(network):
             "  the network's clock showed *s; seed 1, mtu wire",
             "  h1-eth0 (netem 1:) lost 3 packets (100 %): netem: its loss of 100 %",
         ]
+    )
+
+
+@pytest.mark.machine
+@counts_computing
+def test_a_failed_test_names_nodes_whose_programs_computed_for_long(run: Run) -> None:
+    result = run(
+        """
+@pytest.mark.topology("minimal")
+def test_it(network):
+    compute = "for _ in range(6): print(sum(map(sum, [range(10**6)] * 80)))"
+    network["h1"].run(["python3", "-c", compute])
+    raise AssertionError
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["  warning: programs of h1 computed for * s of real time, while *"]
     )
 
 

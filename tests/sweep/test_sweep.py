@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from wanlab.jobs.store import replace_text
 from wanlab.network.options import BASE_MEMORY_BYTES
 from wanlab.run.key import origin_of
 from wanlab.run.perform import load
+from wanlab.run.result import write_computing
 from wanlab.sweep import cache
 
 pytestmark = [pytest.mark.machine, pytest.mark.costs(3)]
@@ -85,6 +87,19 @@ def test_results_follow_the_design_and_carry_units(undisturbed: Results) -> None
 
 
 @pytest.mark.long
+def test_runs_whose_programs_computed_for_long_are_counted(
+    tmp_path: Path, undisturbed: Results
+) -> None:
+    assert undisturbed.computing_warning() == ""
+    results = [replace(each, folder=tmp_path / each.key) for each in undisturbed.results]
+    for number, result in enumerate(results):
+        result.folder.mkdir()
+        write_computing(result.folder, {}, ["programs of h1 computed"] if number % 2 else [])
+    found = replace(undisturbed, results=tuple(results)).computing_warning()
+    count = len(results)
+    assert found == f"in {count // 2} of {count} runs, as in the first: programs of h1 computed"
+
+
 def test_a_killed_sweep_resumes_where_it_was(tmp_path: Path, undisturbed: Results) -> None:
     before: dict[str, int] = {}
     for count in (1, 3, 5):

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from machines import counts_computing
 from web_client import RefusedCommandError, Server, Terminal, WebClient, machines_of, wait_until
 
 pytestmark = pytest.mark.machine
@@ -229,6 +230,23 @@ def test_a_queue_that_counts_super_packets_is_named_at_once(running: WebClient) 
             )
         )
         terminal.command("tc qdisc del dev h1-eth0 root; echo ov''er", "over\r\n")
+
+
+@counts_computing
+@pytest.mark.costs(4)
+def test_a_node_whose_programs_compute_for_long_is_named(running: WebClient) -> None:
+    compute = (
+        "import time\nfor _ in range(5): print(sum(map(sum, [range(10**6)] * 100)), time.sleep(1))"
+    )
+    with running.terminal("h1") as terminal:
+        terminal.until(PROMPT)
+        terminal.command(f"python3 -c '{compute}'; echo ov''er", "over\r\n")
+        running.until(
+            lambda: any(
+                warning.startswith("programs of h1 computed for")
+                for warning in running.state["run"]["warnings"]
+            )
+        )
 
 
 def test_curves_records_and_captures_of_a_flow(running: WebClient) -> None:

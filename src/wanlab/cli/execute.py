@@ -17,7 +17,7 @@ from typing import Any
 
 from wanlab import Network, Process, Topology
 from wanlab.errors import CommandError, WanlabError, did_you_mean
-from wanlab.network import computing_real_s, computing_warnings
+from wanlab.network import collect_computing, computing_real_s, computing_warnings
 from wanlab.topology import IPV6_BASE
 
 from . import desktop, drops, lost_files, start_date, topologies, virtual_environment
@@ -88,6 +88,7 @@ def run_in(
     after the network has started.
     """
     desktop.offer(network)
+    computed_inside = collect_computing(network)
     with network, around or nullcontext():
         _print_warnings(network.warnings)
         if options.paces_to_real:
@@ -112,7 +113,8 @@ def run_in(
             lost_files.report(network, options.keep_files)
         with suppress(WanlabError):  # the machine, or a node's namespace, may be gone
             _print_warnings(network.look_at_queues())
-            _print_warnings(computing_warnings(computing_real_s(network), network.now_ns))
+            computed = {**computed_inside, **computing_real_s(network)}
+            _print_warnings(computing_warnings(computed, network.now_ns))
     return status if status >= 0 else 128 - status
 
 

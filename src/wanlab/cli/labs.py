@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wanlab import __version__
 from wanlab.errors import WanlabError
-from wanlab.labs import agreement, catalog, report, summary, table
+from wanlab.labs import agreement, catalog, report, run_inputs, summary, table
 from wanlab.machine.embedded import find_image
 from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import file_error, write_output
@@ -88,6 +88,8 @@ def run(
         print(json.dumps(unit_report, indent=2, sort_keys=True))
     else:
         print(_coloured(table.text(unit_report)), end="")
+        for warning in run_inputs.computing_warnings(results / unit.run_name(seed)):
+            print(f"warning: {warning}")
         print(
             f"after {progress.real_s():.0f} s ({unit_report['virtual_s']:.0f} s of virtual time); "
             f"records, figures and transcript are in {results / unit.run_name(seed)}"
@@ -148,6 +150,9 @@ def run_several(
         print(json.dumps(rows, indent=2, sort_keys=True))
     else:
         print(summary.text(rows), end="")
+        for unit in ended:
+            for warning in run_inputs.computing_warnings(results / unit.folder):
+                print(f"warning: {unit.name}: {warning}")
         print(f"after {progress.real_s():.0f} s; summary and reports: {page}")
     return 1 if any(row["status"] for row in rows) else 0
 

@@ -99,6 +99,8 @@ def _perform(
         )
     else:
         print(summary.text(results))
+        if warning := results.computing_warning():
+            print(f"Warning: {warning}")
         for path in drawn:
             print(f"figure: {sweeps.short(path)}")
         for path in written:

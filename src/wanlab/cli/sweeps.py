@@ -224,7 +224,7 @@ def _print(results: Results, page: Path | None) -> None:
     print(f"{done}; the table is in {results.folder / 'results.parquet'}")
     if page is not None:
         print(f"the report is in {page}")
-    if warning := results.seeds_without_effect():
+    for warning in filter(None, [results.seeds_without_effect(), results.computing_warning()]):
         print(f"Warning: {warning}")
     for failure in results.failures[:MAX_FAILURES_SHOWN]:
         print(f"failed: {failure.title(results.varied)}: {failure}")

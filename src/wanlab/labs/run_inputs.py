@@ -8,7 +8,7 @@ grade of a submission follows from the same, and from the submission.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -101,10 +101,24 @@ def finished_run(
     return None
 
 
-def write_real_s(folder: Path, real_s: float) -> None:
-    """Write how long a run took into its folder, apart from its report."""
-    text = json.dumps({"real_s": round(real_s, 3)}) + "\n"
-    output_folder(folder).write(COMPUTER, text.encode())
+def write_computer(
+    folder: Path, real_s: float, computed_real_s: Mapping[str, float], warnings: Iterable[str]
+) -> None:
+    """Write into a run's folder, apart from its report, how long it took, how long the programs of each
+    node computed, and warnings of that."""
+    data = {
+        "real_s": round(real_s, 3),
+        "programs_computed_real_s": computed_real_s,
+        "warnings": list(warnings),
+    }
+    output_folder(folder).write(COMPUTER, f"{json.dumps(data, indent=2)}\n".encode())
+
+
+def computing_warnings(folder: Path) -> list[str]:
+    """Return what to know about programs that computed for long in the run in a folder."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return list(map(str, json.loads(output_folder(folder).read(COMPUTER))["warnings"]))
+    return []
 
 
 def read_real_s(folder: Path) -> float | None:

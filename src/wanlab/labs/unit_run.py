@@ -8,7 +8,8 @@ results/lab06-seed1/
   figures/         the pictures
   home/            /home/admin at the end of the run
   step-31/         a record of the samples of that step; units may give it a name
-  computer.json    how long the run took here; no other file depends on the computer
+  computer.json    how long the run took here, and its programs computed; no other file depends on
+                   the computer
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from wanlab.input_file import read_input
 from wanlab.jobs.job import Say
 from wanlab.jobs.store import results_folder
 from wanlab.machine.embedded import find_image
-from wanlab.network import NO_CHOICE, MachineChoice
+from wanlab.network import NO_CHOICE, MachineChoice, computing_real_s, computing_warnings
 from wanlab.record import Provenance
 from wanlab.session import RecordedSession
 from wanlab.shared_folder import SharedFolder, output_folder
@@ -124,6 +125,8 @@ def run_unit(
             virtual_s = runner.network.now_ns / 1e9
             cpu = runner.network.cpu
             warnings = list(runner.network.warnings)
+            computed_real_s = computing_real_s(runner.network)
+            computing = computing_warnings(computed_real_s, runner.network.now_ns)
         report = _report(
             unit,
             steps,
@@ -147,7 +150,7 @@ def run_unit(
         report["warnings"] = warnings
         say("writing the report")
         _write(unit, runner.records, report, folder)
-        run_inputs.write_real_s(folder, time.monotonic() - began)
+        run_inputs.write_computer(folder, time.monotonic() - began, computed_real_s, computing)
     return report
 
 

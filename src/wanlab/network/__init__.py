@@ -3,8 +3,10 @@
 from wanlab.machine.defaults import NO_CHOICE as NO_CHOICE
 from wanlab.machine.defaults import MachineChoice as MachineChoice
 
+from .computing import collect_computing as collect_computing
 from .computing import computing_real_s as computing_real_s
 from .computing import computing_warnings as computing_warnings
+from .computing import tell_namespaces as tell_namespaces
 from .host_service import Connection, call_host, open_request
 from .network import Network
 from .node import LiveNode

@@ -68,6 +68,12 @@ class ConnectRequest(_Request):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
 
 
+class ComputingRequest(_Request):
+    """A network inside ends: the inodes of its nodes' network namespaces."""
+
+    namespaces: Annotated[dict[Title, int], msgspec.Meta(max_length=65536)]
+
+
 _DECODERS: Mapping[str, msgspec.json.Decoder[object]] = {
     word: msgspec.json.Decoder(kind)
     for word, kind in (
@@ -76,6 +82,7 @@ _DECODERS: Mapping[str, msgspec.json.Decoder[object]] = {
         ("terminal", TerminalRequest),
         ("open", OpenRequest),
         ("connect", ConnectRequest),
+        ("computing", ComputingRequest),
     )
 }
 

@@ -29,6 +29,7 @@ import wanlab
 from wanlab import Capture, Flows, Network, Ports, Process, Queues, Record, Sampling, Topology
 from wanlab.errors import MachineError, WanlabError
 from wanlab.measure import lost_packets
+from wanlab.network import computing_real_s, computing_warnings
 from wanlab.record import Provenance, write
 from wanlab.temporary import TemporaryFolder
 from wanlab.topology import dumps
@@ -94,7 +95,7 @@ class Evidence:
         provenance = self._provenance()
         processes = processes_of[self._network]
         session = self._network.session.content(is_whole=True)
-        log, lost = self._kernel_log(error), self._lost_packets()
+        log, lost = self._kernel_log(error), [*self._lost_packets(), *self._computing()]
         self.seal()
         folder.mkdir(parents=True)
         lines = [*self._notes, *self._keep_packets(folder)]
@@ -139,6 +140,14 @@ class Evidence:
     def _lost_packets(self) -> list[str]:
         """Return where packets were lost, in a few sentences; [] if the network is gone."""
         return [] if self._is_sealed else lost_packets.summary(self._network)
+
+    def _computing(self) -> list[str]:
+        """Return a line for each node whose programs computed for long; [] if the network is gone."""
+        if not self._is_sealed:
+            with suppress(WanlabError):
+                seen = computing_real_s(self._network)
+                return [f"warning: {it}" for it in computing_warnings(seen, self._network.now_ns)]
+        return []
 
     def _kernel_log(self, error: BaseException | None) -> str:
         """Return the kernel's messages; "" if they cannot be read."""

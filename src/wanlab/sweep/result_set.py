@@ -51,6 +51,18 @@ class ResultSet:
             "values, and all repeats are equal, because nothing in them is random"
         )
 
+    def computing_warning(self) -> str:
+        """Return a warning if programs computed for long in some runs; otherwise "".
+
+        It depends on the computers of the runs, so no report has it.
+        """
+        found = [result.computing_warnings for result in self.results if result.computing_warnings]
+        if not found:
+            return ""
+        return (
+            f"in {len(found)} of {len(self.results)} runs, as in the first: {'; '.join(found[0])}"
+        )
+
     def __repr__(self) -> str:
         counts = f"{len(self.results)} runs, {len(self.failures)} failed, {self.missing} missing"
         return f"{type(self).__name__}({self.experiment}: {counts}; in {self.folder})"

@@ -16,6 +16,7 @@ from wanlab.measure.lost_packets import causes_at
 from wanlab.measure.qdisc_reader import QdiscReader
 from wanlab.netlink.port_conditions import PortConditions, conditions_of
 from wanlab.netlink.qdisc import QdiscCounters
+from wanlab.network import computing_real_s, computing_warnings
 from wanlab.units import format_fraction, format_rate, format_size, format_time
 
 from ..drawing.document import network_links
@@ -25,6 +26,8 @@ from .run_plan import RunPlan
 
 TC_WORDS = ("rate", "delay", "jitter", "loss", "duplicate", "corrupt", "queue")
 """The options that are read from the network."""
+COMPUTING_REAL_S, COMPUTING_SHARE = 3.0, 0.1
+"""The times of programs are read after 3 s, later after a tenth of the time since the start."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,33 @@ class PortReadings:
     """Those of the network."""
 
 
+class ComputingWatch:
+    """Finds out whose programs compute for long. Reads ever more rarely: the times only grow."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._found: dict[str, str] = {}
+        self._began_real_s = time.monotonic()
+        self._next_real_s = self._began_real_s + COMPUTING_REAL_S
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning for each such node, as it was when it was found."""
+        now_real_s = time.monotonic()
+        if now_real_s >= self._next_real_s:
+            self._next_real_s = now_real_s + max(
+                COMPUTING_REAL_S, COMPUTING_SHARE * (now_real_s - self._began_real_s)
+            )
+            with suppress(WanlabError):  # a node's namespace was removed in a terminal
+                self._look()
+        return tuple(self._found.values())
+
+    def _look(self) -> None:
+        for name, real_s in computing_real_s(self._network).items():
+            if name not in self._found:
+                for warning in computing_warnings({name: real_s}, self._network.now_ns):
+                    self._found[name] = warning
+
+
 class PortReader:
     """Reads the state of all ports. Lives in the network's thread; no time passes."""
 
@@ -48,6 +78,7 @@ class PortReader:
         self._names = [str(port.name) for link in network.topology.links for port in link.ports]
         self._reader: QdiscReader | None = None
         self._conditions: Mapping[str, PortConditions] = {}
+        self._computing = ComputingWatch(network)
         self._read_real_s = 0.0
 
     def is_due(self, after_real_s: float) -> bool:
@@ -68,7 +99,7 @@ class PortReader:
             interfaces(self._network),
             conditions,
             {name: causes_at(of_port) for name, of_port in qdiscs.items()},
-            tuple(self._network.warnings),
+            (*self._network.warnings, *self._computing.warnings()),
         )
 
     def _read_qdiscs(self) -> Mapping[str, Sequence[QdiscCounters]]:
