@@ -210,6 +210,7 @@ WEB_MAY_IMPORT = {
     "server": {"laboratory"} | WEB_RUNNING,
     # Loads the libraries for curves once for all students.
     "classroom": {"laboratory", "server", "measuring"} | WEB_USED_BY_ALL,
+    "jupyterhub": {"classroom", "laboratory", "server"} | WEB_USED_BY_ALL,
     "typescript": {"classroom", "measuring"} | WEB_RUNNING,
 }
 """The folders of the laboratory in the browser, and its modules beside them, as for the parts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,14 @@ from wanlab.errors import WanlabError
 from .display import has_display
 from .options import Cpu, Kernel, SessionFile, Traps, folder_option, machine_choice
 
-CLASS = "A class"
+CLASS, JUPYTERHUB = "A class", "With a JupyterHub"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
+USED = {
+    (False, False): {"FILE", "--port", "--folder", "--session"},
+    (True, False): {"--port", "--address", "--url", "--memory", "--disk", "--networks", "--nice"},
+    (False, True): {"FILE", "--folder", "--session", "--memory"},
+}
+"""The options that have an effect with and without --class and --jupyterhub."""
 
 
 def web(
@@ -91,6 +98,14 @@ def web(
             rich_help_panel=CLASS,
         ),
     ] = NICE,
+    jupyterhub: Annotated[
+        bool,
+        typer.Option(
+            "--jupyterhub",
+            help="Serve a user of the JupyterHub that starts this command.",
+            rich_help_panel=JUPYTERHUB,
+        ),
+    ] = False,
     session: SessionFile = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
@@ -117,12 +132,30 @@ def web(
     contain everything that is typed, including passwords.
     """
     choice = machine_choice(kernel, traps, cpu)
-    if class_folder is not None:
+    options: dict[str, tuple[object, object]] = {
+        "FILE": (file, None),
+        "--port": (port, None),
+        "--folder": (folder, None),
+        "--session": (session, None),
+        "--address": (address, ADDRESS),
+        "--url": (url, ""),
+        "--memory": (memory, MEMORY),
+        "--disk": (disk, DISK),
+        "--networks": (networks, None),
+        "--nice": (nice, NICE),
+    }
+    given = [name for name, (value, default) in options.items() if value != default]
+    _check_options(given, is_class=class_folder is not None, is_hub=jupyterhub)
+    opens_browser = not no_browser and has_display()
+    if jupyterhub:
+        from . import hub_server
+
+        hub_server.run_laboratory(file, folder, session, memory=memory, choice=choice)
+    elif class_folder is not None:
         from . import class_server
 
         class_server.run(
             class_folder,
-            single_user={"FILE": file, "--folder": folder, "--session": session},
             port=port,
             address=address,
             url=url,
@@ -130,30 +163,33 @@ def web(
             disk=disk,
             networks=networks,
             nice=nice,
-            opens_browser=not no_browser and has_display(),
+            opens_browser=opens_browser,
             choice=choice,
         )
-        return
-    for name, value, default in (
-        ("--address", address, ADDRESS),
-        ("--url", url, ""),
-        ("--memory", memory, MEMORY),
-        ("--disk", disk, DISK),
-        ("--networks", networks, None),
-        ("--nice", nice, NICE),
-    ):
-        if value != default:
-            raise WanlabError(f"{name} is for classes only", "add --class FOLDER")
-    from wanlab.web.server import server
+    else:
+        from wanlab.web.server import server
 
-    server.run(
-        file,
-        port=port,
-        folder=folder,
-        opens_browser=not no_browser and has_display(),
-        session_file=session,
-        choice=choice,
-    )
+        server.run(
+            file,
+            port=port,
+            folder=folder,
+            opens_browser=opens_browser,
+            session_file=session,
+            choice=choice,
+        )
+
+
+def _check_options(given: Iterable[str], *, is_class: bool, is_hub: bool) -> None:
+    """Raise WanlabError if one of the given options has no effect together with the others."""
+    used = USED[is_class, is_hub]
+    for name in given:
+        if name in used:
+            continue
+        if not is_class and not is_hub:
+            raise WanlabError(f"{name} is for classes only", "add --class FOLDER")
+        raise WanlabError(
+            f"{name} cannot be combined with {'--jupyterhub' if is_hub else '--class'}"
+        )
 
 
 def opens_without_arguments() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from wanlab.errors import WanlabError
@@ -13,7 +12,6 @@ from wanlab.units import parse_size
 def run(
     folder: Path,
     *,
-    single_user: Mapping[str, object],
     port: int | None,
     address: str,
     url: str,
@@ -26,20 +24,14 @@ def run(
 ) -> None:
     """Serve a class.
 
-    `single_user` has the options that cannot be combined with --class. Raises WanlabError if one of
-    them has a value, if the limits are too small, or if another mode than ptrace is chosen.
+    Raises WanlabError if the limits are too small, or if another mode than ptrace is chosen.
     """
     from wanlab.machine.embedded import protecting_mode
     from wanlab.web.classroom import server
-    from wanlab.web.classroom.roster import MIN_MEMORY_BYTES, Limits
+    from wanlab.web.classroom.roster import Limits
 
-    for name, value in single_user.items():
-        if value is not None:
-            raise WanlabError(f"{name} cannot be combined with --class")
     protecting_mode("a class cannot be served", choice.traps)
-    limits = Limits(parse_size(memory), parse_size(disk))
-    if limits.memory_bytes < MIN_MEMORY_BYTES:
-        raise WanlabError(f"--memory {memory} is too little for a network", "at least 128 MiB")
+    limits = Limits(memory_of_network(memory), parse_size(disk))
     server.run(
         server.ServedClass(
             folder=folder,
@@ -53,3 +45,13 @@ def run(
             choice=choice,
         )
     )
+
+
+def memory_of_network(text: str) -> int:
+    """Return the bytes of --memory. WanlabError if they are too few."""
+    from wanlab.web.classroom.roster import MIN_MEMORY_BYTES
+
+    memory_bytes = parse_size(text)
+    if memory_bytes < MIN_MEMORY_BYTES:
+        raise WanlabError(f"--memory {text} is too little for a network", "at least 128 MiB")
+    return memory_bytes

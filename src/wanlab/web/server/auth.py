@@ -95,8 +95,8 @@ class AuthMiddleware:
         self._address = address
         self._tokens = tokens
         self._cookies = cookies
-        self._headers = {**COMMON_HEADERS, **({"Connection": "close"} if closes else {})}
-        self._policy = _policy(address.schemes)
+        policy = policy_for(sorted(address.schemes.items()))
+        self._headers = usual_headers(policy, closes=closes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -108,41 +108,23 @@ class AuthMiddleware:
         if response is None and scope["type"] == "http":
             response = self._exchange_token(scope, headers)
         if response is None and not self._has_cookie(headers):
-            response = _forbidden(self._advice)
+            response = forbidden(self._advice)
         if response is None:
-            await self._app(scope, receive, self._with_headers(send))
-        elif scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
+            await self._app(scope, receive, with_headers(send, self._headers))
         else:
-            await response(scope, receive, self._with_headers(send))
+            await answer(response, scope, receive, with_headers(send, self._headers))
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Return why a request is refused whatever its token or cookie, or None."""
         if not scope["path"].startswith(f"{self._address.path}/"):
-            return _forbidden(f"wanlab is at {self._address.path}/.")
+            return forbidden(f"wanlab is at {self._address.path}/.")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._address.schemes:
-            return _forbidden(
+            return forbidden(
                 "wanlab does not answer under this host name. Open the address that it printed."
             )
         own_origin = f"{self._address.schemes[hosts[0].lower()]}://{hosts[0].lower()}"
-        is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
-        origins = headers.getlist("origin")
-        if any(origin.lower() != own_origin for origin in origins):
-            return _forbidden("wanlab refuses requests from pages of other sites.")
-        if not is_safe and len(origins) != 1:
-            return _forbidden("wanlab refuses this request because it has no Origin header.")
-        site = headers.get("sec-fetch-site", "none")
-        is_link_to_page = (
-            is_safe
-            and self._is_page(scope)
-            and headers.get("sec-fetch-mode") == "navigate"
-            and headers.get("sec-fetch-dest") == "document"
-        )
-        if site not in ("none", "same-origin") and not is_link_to_page:
-            return _forbidden("wanlab refuses requests from pages of other sites.")
-        return None
+        return refuse_other_sites(scope, headers, {own_origin}, is_page=self._is_page(scope))
 
     def _exchange_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request with a token: the cookie, or a refusal."""
@@ -152,7 +134,7 @@ class AuthMiddleware:
         cookie = self._cookie_for(tokens[0]) if len(tokens) == 1 else None
         if cookie is None:
             what = "This link is out of date or incomplete: the server does not know its token. "
-            return _forbidden(what + self._advice)
+            return forbidden(what + self._advice)
         home = f"{self._address.path}/"
         response: Response = RedirectResponse(home, status_code=303)
         if headers.get("sec-fetch-site") not in (None, "none", "same-origin"):
@@ -183,17 +165,59 @@ class AuthMiddleware:
         value = cookie_in(headers.getlist("cookie"), self._address.cookie_name)
         return value is not None and any(_is_same(value, cookie) for cookie in self._cookies)
 
-    def _with_headers(self, send: Send) -> Send:
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", self._policy)
-                headers.setdefault("Cache-Control", "no-store")
-            await send(message)
 
-        return sending
+def refuse_other_sites(
+    scope: Scope, headers: Headers, origins: Collection[str], *, is_page: bool
+) -> Response | None:
+    """Return the refusal of a request that a page of another site has made, or None.
+
+    `origins` are ours, and `is_page` tells requests that a link anywhere may lead to.
+    """
+    is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
+    sent = headers.getlist("origin")
+    if any(origin.lower() not in origins for origin in sent):
+        return forbidden("wanlab refuses requests from pages of other sites.")
+    if not is_safe and len(sent) != 1:
+        return forbidden("wanlab refuses this request because it has no Origin header.")
+    site = headers.get("sec-fetch-site", "none")
+    is_link_to_page = (
+        is_safe
+        and is_page
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
+    if site not in ("none", "same-origin") and not is_link_to_page:
+        return forbidden("wanlab refuses requests from pages of other sites.")
+    return None
+
+
+async def answer(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request; a WebSocket, which can have no response, is refused."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
+    else:
+        await response(scope, receive, send)
+
+
+def usual_headers(policy: str, *, closes: bool) -> dict[str, str]:
+    """Return the headers of responses that set no others. With `closes`, they end their connection."""
+    connection = {"Connection": "close"} if closes else {}
+    content = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
+    return {**COMMON_HEADERS, **connection, **content}
+
+
+def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    """Return a function that sends responses with these headers, unless they have set them."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = MutableHeaders(scope=message)
+            for name, value in headers.items():
+                own.setdefault(name, value)
+        await send(message)
+
+    return sending
 
 
 def cookie_in(lines: Iterable[str], name: str) -> str | None:
@@ -208,10 +232,13 @@ def new_token() -> str:
     return secrets.token_hex(24)
 
 
-def _policy(schemes: Mapping[str, str]) -> str:
-    """Return the content security policy. Styles may be inline, for xterm.js; scripts may not."""
+def policy_for(addresses: Iterable[tuple[str, str]]) -> str:
+    """Return the content security policy of a server at these hosts, each with http or https.
+
+    Styles may be inline, for xterm.js; scripts may not.
+    """
     socket_of = {"http": "ws", "https": "wss"}
-    sockets = " ".join(f"{socket_of[scheme]}://{host}" for host, scheme in sorted(schemes.items()))
+    sockets = " ".join(f"{socket_of[scheme]}://{host}" for host, scheme in addresses)
     return "; ".join(
         [
             "default-src 'none'",
@@ -234,5 +261,6 @@ def _is_same(value: str, secret: str) -> bool:
     return hmac.compare_digest(value.encode(), secret.encode())
 
 
-def _forbidden(text: str) -> Response:
+def forbidden(text: str) -> Response:
+    """Return the refusal of a request, with the reason in HTML."""
     return HTMLResponse(FORBIDDEN_PAGE.format(text), status_code=403)

@@ -46,7 +46,7 @@ def listen(port: int | None, address: str = ADDRESS) -> socket.socket:
     """Return a socket on a port; without one, on the default port or the next free one."""
     ports = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + MAX_PORTS_TRIED)
     for number in ports:
-        listening = socket.socket()
+        listening = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((address, number))
@@ -72,13 +72,13 @@ def run(
     choice: MachineChoice = NO_CHOICE,
 ) -> None:
     """Serve until a signal ends the server. Sessions are recorded if there is a `session_file`."""
-    working_folder, path = _locate(file, folder)
+    working_folder, path = locate(file, folder)
     with contextlib.closing(listen(port)) as listening:
         make = partial(Laboratory, working_folder, session_file, ClassRules(choice=choice))
         asyncio.run(_serve(listening, make, working_folder, path, opens_browser=opens_browser))
 
 
-def _locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
+def locate(file: Path | None, folder: Path | None) -> tuple[Path, str | None]:
     """Return the working folder, and the path of the file in it."""
     working_folder = (folder or Path()).resolve()
     if not working_folder.is_dir():
