@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wanlab.machine.working_folder import PADDING, padding_of
 
-from .process import Command, Finished, OutputHandler, Process, ProcessLog
+from .process import Command, Finished, OutputHandler, Process, ProcessLog, as_texts
 from .runtime import Runtime
 
 
@@ -51,6 +51,7 @@ class LiveNode:
         order of writing. `credit`: accept this many bytes of output; the process then blocks until
         `grant_credit` is called.
         """
+        command = as_texts(command)
         process = Process(
             self._runtime, self.namespace, command, on_output=on_output, on_stderr=on_stderr
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wanlab.agent.messages import Kind
-from wanlab.errors import CommandError
+from wanlab.errors import CommandError, WanlabError
 from wanlab.kept_output import keep_beginning
 from wanlab.machine import AgentFailure
 from wanlab.units import format_time, parse_time
@@ -19,7 +20,7 @@ from .runtime import Runtime
 if TYPE_CHECKING:
     from wanlab.agent.processes import InputState
 
-Command = str | Sequence[str]
+Command = str | Sequence[str | os.PathLike[str]]
 OutputHandler = Callable[[bytes], None]
 GRACE_NS = 1_000_000_000
 MAX_LINE = 200
@@ -43,6 +44,20 @@ class ProcessLog:
         process.note_in_session(node)
         if is_new and self.on_process is not None:
             self.on_process(process)
+
+
+def as_texts(command: Command) -> str | list[str]:
+    """Return a command with its paths as texts; WanlabError if it has anything else."""
+    if isinstance(command, str):
+        return command
+    words = [os.fspath(word) if isinstance(word, os.PathLike) else word for word in command]
+    for word in words:
+        if not isinstance(word, str):
+            raise WanlabError(
+                f"a command consists of texts and paths, and {word!r} is neither: {words}",
+                f'write "{word}"' if isinstance(word, int | float) else "",
+            )
+    return words
 
 
 def failed_program_warnings(runtime: Runtime) -> list[str]:
@@ -75,7 +90,7 @@ class Process:
         self,
         runtime: Runtime,
         node: str,
-        command: Command,
+        command: str | Sequence[str],
         *,
         on_output: OutputHandler | None = None,
         on_stderr: OutputHandler | None = None,

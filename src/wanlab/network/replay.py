@@ -33,7 +33,7 @@ from wanlab.version import VERSION
 
 from .host_service import HostService
 from .live_topology import LiveTopology
-from .process import Command, Process, ProcessLog
+from .process import Process, ProcessLog
 from .provenance import tool_versions
 from .runtime import Runtime
 
@@ -164,7 +164,7 @@ def refuse_missing(session: RecordedSession) -> None:
         )
 
 
-def command_of(call: StartCall) -> Command:
+def command_of(call: StartCall) -> str | list[str]:
     """Return the command that a call starts: a string if bash runs it."""
     is_shell = len(call.arguments) > 2 and call.arguments[:2] == SHELL
     return call.arguments[2] if is_shell else call.arguments

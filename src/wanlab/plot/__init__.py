@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wanlab.errors import did_you_mean
 from wanlab.plot import quantities
 from wanlab.plot.charts import congestion_window, quantity, queue, rtt, throughput
 from wanlab.plot.panel import Limit, Line, Panel, decimate
@@ -47,4 +48,4 @@ def __getattr__(name: str) -> object:
     """Import the functions that draw on first use: matplotlib is slow to import."""
     if name in __all__:
         return getattr(import_module("wanlab.plot.figure"), name)
-    raise AttributeError(f"wanlab.plot has no {name}")
+    raise AttributeError(f"wanlab.plot has no {name} ({did_you_mean(name, __all__)})")
