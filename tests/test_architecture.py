@@ -113,6 +113,7 @@ PUBLIC_MODULES = {
     "machine.compiled_modules",
     "machine.defaults",
     "machine.embedded",
+    "machine.guest_environment",
     "machine.stale",
 }
 

@@ -264,7 +264,7 @@ def test_the_duration_of_each_test_is_given(unit: Unit) -> None:
             if line.startswith("source "):
                 assert "**Time:**" in prose, title
             elif FLOW.search(line) and " -n " not in line:
-                seconds = durations.seconds_in(line)
+                seconds = durations.seconds_in(line, unit)
                 assert re.search(rf"\*\*Time:\*\*[^*]*\b{seconds:g} s\b", prose), (title, line)
 
 

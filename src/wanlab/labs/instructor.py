@@ -5,14 +5,15 @@ All of it is generated from the unit's files, so it always agrees with the gradi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from wanlab.text_table import markdown, markdown_row
 
-from . import durations, lesson
+from . import lesson
+from .durations import check_seconds, network_seconds
 from .outcome import band_text
-from .unit import Check, Step, Unit
+from .unit import Unit
 from .unit_file import read_work
 
 
@@ -37,21 +38,6 @@ def edition(unit: Unit, seed: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def network_seconds(steps: Sequence[Step]) -> float:
-    """Estimate the network time of steps by the durations in their commands."""
-    # Commands that wait for Enter run at the same time.
-    waiting = {step.n: step for step in steps if step.waits_for_enter}
-    seconds = 0.0
-    for step in steps:
-        if step.waits_for_enter or step.skip:
-            continue
-        if step.enter:
-            seconds += max((_seconds(waiting[n]) for n in step.enter if n in waiting), default=0)
-        else:
-            seconds += _seconds(step)
-    return seconds
-
-
 def solution_of(unit: Unit, seed: int) -> Path | None:
     """Return the file of steps that solves the variant of this seed, if there is one."""
     variant = unit.variant(seed)
@@ -64,14 +50,6 @@ def solution_of(unit: Unit, seed: int) -> Path | None:
 
 def _is_heading(line: str) -> bool:
     return line.startswith("#") and line.lstrip("#").startswith(" ")
-
-
-def _seconds(step: Step) -> float:
-    if step.starts:
-        return 0.0
-    if step.for_ns is not None:
-        return step.for_ns / 1e9
-    return sum(map(durations.seconds_in, step.lines))
 
 
 def _about(unit: Unit, seed: int) -> Iterator[str]:
@@ -110,10 +88,10 @@ def _variants(unit: Unit, seed: int) -> Iterator[str]:
 
 def _times(unit: Unit, seed: int) -> Iterator[str]:
     yield "## Times"
-    steps_s = network_seconds(unit.steps)
+    steps_s = network_seconds(unit, unit.steps)
     file = solution_of(unit, seed)
-    solution_s = network_seconds(read_work(file, unit.values).steps) if file else 0.0
-    checks_s = _check_seconds(unit.check)
+    solution_s = network_seconds(unit, read_work(file, unit.values).steps) if file else 0.0
+    checks_s = check_seconds(unit)
     rows = [
         ("all steps", _time(steps_s)),
         *([("the solution", _time(solution_s))] if file else []),
@@ -124,13 +102,6 @@ def _times(unit: Unit, seed: int) -> Iterator[str]:
         "On two idle cores, a network of up to 100 Mbit/s runs several times faster than this, one "
         "of 10 Gbit/s up to ten times slower. `wanlab docs course` has the measured times."
     )
-
-
-def _check_seconds(checks: Sequence[Check]) -> float:
-    flows = {check.flows for check in checks if check.flows}
-    measured = (max(durations.seconds_in(flow.command) for flow in group) for group in flows)
-    states = (durations.seconds_in(check.state) for check in checks if check.state)
-    return sum(measured) + sum(states)
 
 
 def _solutions(unit: Unit, seed: int) -> Iterator[str]:

@@ -26,7 +26,8 @@ from wanlab.network import NO_CHOICE, MachineChoice
 from wanlab.shared_folder import output_folder
 from wanlab.temporary import TemporaryFolder
 
-from . import catalog, distribution, durations, run_inputs, summary, unit_file
+from . import catalog, distribution, run_inputs, summary, unit_file
+from .durations import check_seconds, network_seconds
 from .report import UnitReport, is_good
 from .unit import Unit
 
@@ -212,13 +213,9 @@ class _UnitRuns(BatchTasks[SeededUnit]):
 
 def expected_s(unit: Unit) -> float:
     """Estimate the network time of a unit, in seconds, from the durations in its commands."""
-    steps = list(unit.steps)
-    for file in sorted(unit.folder.glob("solution*.yaml"))[:1]:
-        steps += unit_file.read_work(file, unit.values).steps
-    lines = [line for step in steps for line in step.lines]
-    lines += [flow.command for check in unit.check for flow in check.flows]
-    waits_s = sum((step.for_ns or 0) / 1e9 for step in steps)
-    return waits_s + sum(durations.seconds_in(line) for line in lines)
+    solutions = sorted(unit.folder.glob("solution*.yaml"))[:1]
+    works = [unit.steps, *(unit_file.read_work(file, unit.values).steps for file in solutions)]
+    return sum(network_seconds(unit, steps) for steps in works) + check_seconds(unit)
 
 
 def distribution_of(

@@ -13,7 +13,7 @@ from wanlab import Network, Topology
 from wanlab.errors import WanlabError
 from wanlab.network import NO_CHOICE, MachineChoice
 
-from .instructor import network_seconds
+from .durations import network_seconds
 from .runner import StepRunner
 from .unit import MININET, Step, Unit
 
@@ -77,7 +77,7 @@ def start_at(
 ) -> StartedUnit:
     """Start a unit's network and perform its steps before step `at`. The caller stops the network."""
     steps = steps_before(unit, at)
-    seconds = network_seconds(steps)
+    seconds = network_seconds(unit, steps)
     say(f"performing {len(steps)} steps, about {seconds:.0f} s of virtual time")
     with StepRunner(
         unit,

@@ -30,9 +30,9 @@ const card = (title: string, ...steps: LessonStep[]): Card => ({ title, before: 
 const STEPS = [
   step(1, { kind: "canvas" }),
   step(2, { takes_s: 4 }),
-  step(3, { waits_for_enter: true, takes_s: 90 }),
+  step(3, { waits_for_enter: true }),
   step(4, { kind: "enter", takes_s: 90 }),
-  step(5, { kind: "skip", takes_s: 30 }),
+  step(5, { kind: "skip" }),
   step(6, { takes_s: 10 }),
   step(7, { where: ["mininet"] }),
   step(8),
@@ -63,7 +63,7 @@ describe("a unit starts at a later step", () => {
     expect(suggestionOf([], STEPS, new Set())).toBeUndefined();
   });
 
-  it("after a time in which lines that wait for Enter run at once", () => {
+  it("after the time that the steps before it take", () => {
     expect(secondsBefore(STEPS, 2)).toBe(0);
     expect(secondsBefore(STEPS, 3)).toBe(4);
     expect(secondsBefore(STEPS, 6)).toBe(94);

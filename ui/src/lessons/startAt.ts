@@ -40,9 +40,7 @@ export function suggestionOf(
   return numbers.findLast((n) => n <= open) ?? numbers[0];
 }
 
-/** How long the steps before a step take on the network's clock. Lines that wait for Enter run while their Enter does. */
+/** How long the steps before a step take on the network's clock. */
 export function secondsBefore(steps: readonly LessonStep[], at: number): number {
-  return steps
-    .filter(({ n, kind, waits_for_enter }) => n < at && kind !== "skip" && !waits_for_enter)
-    .reduce((sum, { takes_s }) => sum + takes_s, 0);
+  return steps.filter(({ n }) => n < at).reduce((sum, { takes_s }) => sum + takes_s, 0);
 }

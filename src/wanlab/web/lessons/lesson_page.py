@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from wanlab.labs import lesson, student_files
-from wanlab.labs.durations import seconds_in
+from wanlab.labs.durations import step_seconds
 from wanlab.labs.outcome import band_text
 from wanlab.labs.unit import GUI, Expectation, Step, Unit
 
@@ -49,7 +49,7 @@ def _page_step(unit: Unit, step: Step) -> LessonStep:
         waits_for_enter=step.waits_for_enter,
         ends=_ended_command(unit, step),
         for_s=None if step.for_ns is None else step.for_ns / 1e9,
-        takes_s=_takes_s(unit, step),
+        takes_s=step_seconds(unit, step, unit.steps),
         figures=tuple(_figure(one) for one in step.expect if _may_differ(one)),
     )
 
@@ -73,18 +73,6 @@ def _ended_command(unit: Unit, step: Step) -> str:
     name = step.stops or step.ends
     earlier = [one for one in unit.steps if name and one.starts == name and one.n < step.n]
     return earlier[-1].lines[-1] if earlier and earlier[-1].lines else ""
-
-
-def _takes_s(unit: Unit, step: Step) -> float:
-    """Return how long a step takes on the network's clock."""
-    if step.enter:
-        return max(
-            (_takes_s(unit, one) for one in unit.steps if one.n in step.enter and one != step),
-            default=0.0,
-        )
-    if step.for_ns is not None:
-        return step.for_ns / 1e9
-    return 0.0 if step.starts else sum(map(seconds_in, step.lines))
 
 
 def _may_differ(expected: Expectation) -> bool:
