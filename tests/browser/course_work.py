@@ -159,11 +159,7 @@ class CourseWork:
         self._student.picture("started")
         self._follow()
         self._follow_solution(solution)
-        if self._unit.check:
-            try:
-                self._check()
-            except (Error, AssertionError) as problem:
-                self._miss("Check", problem)
+        self._check_once()
         bar = self._player.locator(".player-head progress")
         self.walk.done, self.walk.steps = (
             int(bar.get_attribute("value")),
@@ -180,6 +176,8 @@ class CourseWork:
             row = self._player.locator('.player-step[aria-current="step"]')
             if row.count():
                 step = shown_step(row)
+                if any(one.n == step.n and one.follows_check for one in self._unit.steps):
+                    self._check_once()
                 if step.n not in self._missed:
                     self._attempt(step, self._perform)
                     continue
@@ -524,6 +522,13 @@ class CourseWork:
             )
         for a, b in argument["links"]:
             self._student.links(a, b)
+
+    def _check_once(self) -> None:
+        if self._unit.check and not self.walk.of:
+            try:
+                self._check()
+            except (Error, AssertionError) as problem:
+                self._miss("Check", problem)
 
     def _check(self) -> None:
         """Press *Check*, and read the results."""

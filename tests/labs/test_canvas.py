@@ -10,6 +10,7 @@ from wanlab import Host, Topology, load
 from wanlab.errors import WanlabError
 from wanlab.labs.canvas import Canvas, change_topology
 from wanlab.shared_folder import SharedFolder
+from wanlab.topology.cpu import read_processor
 
 DRAWN = {"hosts": ["h1", "h2"], "switches": ["s1"], "links": [["h1", "s1"], ["h2", "s1"]]}
 
@@ -44,6 +45,15 @@ def test_an_empty_address_restores_the_automatic_one() -> None:
     assert ip_of(change_topology(topology, "properties", {"h1": {"ip": ""}}), "h1") is None
 
 
+def test_a_host_gets_a_processor_and_keeps_its_address() -> None:
+    topology = change_topology(Topology(), "draw", DRAWN)
+    topology = change_topology(topology, "properties", {"h1": {"ip": "10.0.0.9/8"}})
+    topology = change_topology(topology, "properties", {"h1": {"cpu": "server-2019"}})
+    (h1,) = (node for node in topology.nodes if node.name == "h1")
+    assert isinstance(h1, Host)
+    assert (h1.ip, h1.cpu) == ("10.0.0.9/8", read_processor("server-2019"))
+
+
 def test_preferences_of_miniedit_are_kept() -> None:
     topology = change_topology(Topology(), "preferences", {"ip_base": "15.0.0.0/8"})
     topology = change_topology(topology, "preferences", {"start_cli": True})
@@ -58,6 +68,7 @@ def test_preferences_of_miniedit_are_kept() -> None:
         ("properties", {"h1": {"colour": "red"}}, "unknown field colour"),
         ("properties", {"h9": {"ip": ""}}, "h9"),
         ("properties", {"s1": {"ip": "10.0.0.1/8"}}, "s1 is not a host"),
+        ("properties", {"h1": {"cpu": "abacus"}}, "abacus"),
         ("preferences", "now", "preferences needs fields"),
     ],
 )

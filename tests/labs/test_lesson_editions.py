@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -17,6 +18,8 @@ OF_THE_TERMINAL = re.compile(
     r"|leave\s+out\s+the\s+(?:first|last)\s+command",
     re.MULTILINE,
 )
+COMMANDS = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROMPTED = re.compile(r"^(?:(mininet)>|(\w+)\$) (.+)$", re.MULTILINE)
 OF_THE_PAGE = re.compile(r"press \*\*|\bcanvas\b.*[Tt]ool|Edit > Preferences|click \*\*", re.DOTALL)
 
 
@@ -68,3 +71,20 @@ def test_the_page_shows_nothing_of_the_edition_for_terminals(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_terminals_show_nothing_of_the_edition_for_the_page(name: str) -> None:
     assert OF_THE_PAGE.findall(edition(source(name), TERMINAL)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_on_the_page_belongs_to_a_step(name: str) -> None:
+    """The player shows what is to be typed as steps, so that it can be marked as done."""
+    unit = catalog.find(name)
+    # A student solves tasks; no step of the unit does.
+    text = lesson.without_answers(lesson.read(unit, PAGE)).partition("\n## Tasks\n")[0]
+    typed = Counter(
+        (prompt or place, line)
+        for block in COMMANDS.findall(text)
+        for prompt, place, line in PROMPTED.findall(block)
+    )
+    known = Counter(
+        (place, line) for step in unit.steps for place in step.where for line in step.lines
+    )
+    assert typed - known == Counter()

@@ -86,6 +86,11 @@ def test_all_problems_are_reported_at_once_with_their_places(tmp_path: Path) -> 
             'line 8 (steps[0].do.dance): unknown action "dance"',
         ),
         ("title: A small one\n", "", '"title" is missing'),
+        (
+            "starts: server",
+            "after: dinner",
+            "(steps[1].after): 'dinner' is unknown (it may be: check)",
+        ),
         (", hint: look", "", '(check[0].hint): "hint" is missing'),
     ],
 )

@@ -217,6 +217,18 @@ def test_runs_in_different_folders_leave_the_same_bytes(unit: Unit, results: Pat
 
 
 @pytest.mark.long
+def test_steps_that_follow_the_check_do_not_change_what_it_sees(unit: Unit, results: Path) -> None:
+    removed = "- {n: 6, where: client, type: tc qdisc del dev s1-eth2 root, after: check}\n"
+    later = "- {n: 7, where: h1, type: ping -c 1 10.0.0.2, says: [1 received]}\n"
+    (unit.folder / "lab.yaml").write_text(UNIT.replace("check:\n", f"{removed}{later}check:\n"))
+    report = run(unit_file.read(unit.folder), results)
+    assert report["check"] is not None
+    assert report["check"]["passed"]
+    assert [step["n"] for step in report["steps"]] == list(range(8))
+    assert report["performed"] == 8
+    assert all(not step["problems"] for step in report["steps"])
+
+
 def test_another_seed_gives_other_files(unit: Unit, results: Path) -> None:
     def flow(seed: int) -> str:
         run(unit, results, seed)

@@ -55,6 +55,12 @@ def test_properties_change_one_option_and_keep_the_id_and_the_place(drawn: Docum
     assert edited(after, edit_for(after, "properties", {"h1": {"ip": ""}})) == drawn
 
 
+def test_a_processor_is_an_option_of_its_host(drawn: Document) -> None:
+    edit = edit_for(drawn, "properties", {"h1": {"cpu": "server-2019"}})
+    (h1,) = edit.put.nodes
+    assert h1.options == {**drawn.nodes[0].options, "cpu": "server-2019"}
+
+
 def test_properties_of_a_node_that_is_not_drawn_are_refused(drawn: Document) -> None:
     with pytest.raises(WanlabError, match="h7"):
         edit_for(drawn, "properties", {"h7": {"ip": "10.0.0.9/8"}})

@@ -4,6 +4,7 @@ new                                            start with an empty canvas
 open FILE, save FILE
 draw {hosts: [h1], switches: [s1], links: [[h1, s1]]}
 properties {h1: {ip: "10.0.0.1/8"}}            ip: "" selects the default address
+properties {h1: {cpu: server-2019}}            the model of its processor
 preferences {ip_base: "15.0.0.0/8", start_cli: true}
 
 `change_topology` performs the last three on any topology; `Canvas` adds files and a state.
@@ -20,6 +21,7 @@ from pathlib import Path
 from wanlab import Host, Switch, Topology, link, load
 from wanlab.errors import WanlabError, did_you_mean
 from wanlab.shared_folder import SharedFolder, file_error
+from wanlab.topology.cpu import read_processor
 from wanlab.topology.files import file_content, load_content
 
 DEFAULT_BASE = "10.0.0.0/8"
@@ -155,11 +157,15 @@ def _set_properties(topology: Topology, fields: Mapping[str, object]) -> Topolog
     for name, properties in fields.items():
         if not isinstance(properties, Mapping):
             raise WanlabError(f"the properties of {name} need fields")
-        _check_known(properties, ("ip",))
+        _check_known(properties, ("ip", "cpu"))
         node = topology.node(name)
         if not isinstance(node, Host):
-            raise WanlabError(f"{name} is not a host, so it has no ip")
-        changed = replace(node, ip=properties.get("ip") or None)
+            raise WanlabError(f"{name} is not a host, so it has no {' or '.join(properties)}")
+        changed = node
+        if "ip" in properties:
+            changed = replace(changed, ip=properties["ip"] or None)
+        if "cpu" in properties:
+            changed = replace(changed, cpu=read_processor(properties["cpu"]))
         nodes = tuple(changed if other.name == name else other for other in topology.nodes)
         topology = replace(topology, nodes=nodes)
     return topology

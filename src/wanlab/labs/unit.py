@@ -94,6 +94,8 @@ class Step:
     """The manual's command, where a corrected one is typed."""
     note: str = ""
     is_optional: bool = False
+    follows_check: bool = False
+    """Whether this step and all later ones come after the check, because they change its network."""
     skip: str = ""
     """Why the step is not performed."""
     status: int | None = None

@@ -288,6 +288,9 @@ def _step(fields: Fields, count: int) -> Step:
     waits_for = fields.value("waits_for")
     if waits_for not in (None, "enter"):
         fields.problem("waits_for", f"{waits_for!r} is unknown", "it may be: enter")
+    after = fields.value("after")
+    if after not in (None, "check"):
+        fields.problem("after", f"{after!r} is unknown", "it may be: check")
     number = fields.integer("n")
     step = Step(
         n=count if number is None else number,
@@ -304,6 +307,7 @@ def _step(fields: Fields, count: int) -> Step:
         printed=fields.word("printed") or "",
         note=fields.word("note") or "",
         is_optional=bool(fields.value("optional")),
+        follows_check=after == "check",
         skip=fields.word("skip") or "",
         status=fields.integer("status"),
         expect=tuple(_expectation(item) for item in fields.mappings("expect")),

@@ -68,10 +68,12 @@ def beginning(unit: Unit) -> tuple[Step, ...]:
     """Return the steps that come before the checks.
 
     For an exercise or a problem, these are the steps before its network is stopped, because the
-    solution follows them. For a lab, these are all steps except those at the end that stop the
-    network, because checks look at the network that the lab has built.
+    solution follows them. For a lab, these are all steps up to the first that follows the check,
+    except those at their end that stop the network, because checks look at the network that the lab
+    has built.
     """
-    last = len(unit.steps)
+    following = (i for i, step in enumerate(unit.steps) if step.follows_check)
+    last = next(following, len(unit.steps))
     while last and {"stop", "close"} & set(unit.steps[last - 1].do):
         last -= 1
     if unit.kind == "lab":
