@@ -68,3 +68,16 @@ def test_a_run_before_the_drawing_is_not_the_run_of_the_drawing() -> None:
         set(),
     )
     assert marked == [[], [1], [10], [], [11], [12], [13]]
+
+
+def test_a_run_before_a_file_is_opened_is_not_the_run_of_that_file() -> None:
+    until_saved = set(range(1, 27))
+    marked = canvas_steps_of_lab1(
+        [
+            (CanvasAction("run"), lab1()),
+            (CanvasAction("open", "lab01/lab_topologies/lab1.mn"), lab1()),
+            (CanvasAction("run"), lab1()),
+        ],
+        until_saved,
+    )
+    assert marked == [[], [27], [28]]

@@ -20,6 +20,9 @@ from . import canvas_steps
 DRAWN = frozenset({"draw", "properties", "preferences"})
 """Words whose effect is visible in the document."""
 
+SHOWN = DRAWN | {"open"}
+"""Words that change what Run starts."""
+
 RUNNING = frozenset({"run", "stop"})
 
 
@@ -70,8 +73,8 @@ class CanvasSteps:
             if step.n in done:
                 continue
             if word not in step.do:
-                if word in RUNNING and step.do.keys() & DRAWN:
-                    return  # a later step runs what this one draws
+                if word in RUNNING and step.do.keys() & SHOWN:
+                    return  # a later step runs what this one draws or opens
                 continue
             performed = self._performed[step.n]
             if word == "terminal":
