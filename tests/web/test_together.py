@@ -7,6 +7,8 @@ import re
 import pytest
 from web_client import RefusedCommandError, Terminal, WebClient
 
+from wanlab.network import StartJitter
+
 pytestmark = pytest.mark.machine
 PROMPT = "# "
 LINE = "echo $EPOCHREALTIME; echo do''ne\n"
@@ -51,3 +53,22 @@ def test_a_terminal_that_has_ended_cannot_be_chosen(running: WebClient) -> None:
         )
         with pytest.raises(RefusedCommandError, match="the terminal h1 has ended"):
             running.do("type_together", terminals=[one.name], text="ls\n")
+
+
+def test_the_button_enter_starts_commands_apart_with_a_start_jitter(client: WebClient) -> None:
+    unit, enter = "20", 25
+    client.do("lesson", unit=unit, action="start", start_jitter="5ms")
+    client.run()
+    with client.terminal("h1") as one, client.terminal("h2") as other:
+        for terminal in (one, other):
+            terminal.until(PROMPT)
+            assert "jitter: 5ms" in terminal.command("echo jitter: $WANLAB_START_JITTER", "5ms")
+            terminal.type(LINE.rstrip("\n"))
+        client.stands_still()
+        client.do("lesson", unit=unit, action="type", step=enter)
+        first, second = instants(one, other)
+    jitter = StartJitter(5_000_000, seed=1)
+    delays_us = [jitter.next_ns() / 1e3 for _ in range(2)]
+    apart_us = 1e6 * (float(second) - float(first))
+    assert apart_us == pytest.approx(delays_us[1] - delays_us[0], abs=1)
+    client.stop()

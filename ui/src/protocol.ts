@@ -1185,7 +1185,10 @@ export interface CaptureCommand {
  * cancel_report   stop making the report
  * raise_hand      in a class, ask the teacher for help
  * lower_hand      the help is no longer needed
- * hand_in         in a class, pack what was done and give it to the teacher */
+ * hand_in         in a class, pack what was done and give it to the teacher
+ *
+ * start and start_at set the start jitter ("5ms"): how much later commands may start that are started
+ * together, each by a delay that the seed draws. */
 export interface LessonCommand {
   do: "lesson";
   unit: string;
@@ -1194,6 +1197,7 @@ export interface LessonCommand {
   done?: boolean;
   discard?: boolean;
   overwrite?: boolean;
+  start_jitter?: string;
   id?: number;
 }
 

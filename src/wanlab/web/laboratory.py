@@ -490,7 +490,7 @@ class Laboratory:
                 "a network is being started", "wait, or cancel that first", "running"
             )
         self.editor.check_saved(discard=command.discard)
-        topology, path = await asyncio.to_thread(self.lessons.begin, command.unit)
+        topology, path = await asyncio.to_thread(self.lessons.begin, command)
         self.lessons.push()
         name = Path(path).name if path is not None else UNTITLED
         seed = self.lessons.unit.seed if self.lessons.unit is not None else None

@@ -255,6 +255,7 @@ function Actions({ unit, page, outline, isOpen, isChecking, onCheck }: ActionPro
               Start from step…
             </button>
           )}
+          <StartJitter />
           {!is_class && <Report unit={unit} />}
           <Pin />
         </span>
@@ -263,6 +264,24 @@ function Actions({ unit, page, outline, isOpen, isChecking, onCheck }: ActionPro
         <StartAt page={page} cards={outline.cards} done={lesson?.done ?? []} onClose={() => setIsChoosing(false)} />
       )}
     </span>
+  );
+}
+
+/** Starts commands that start together some milliseconds apart, as on a real computer. */
+function StartJitter() {
+  const isWanted = useLessonPlace((state) => state.hasStartJitter);
+  return (
+    <label
+      className="check"
+      title="On the virtual clock, two flows that start together start in the same nanosecond, and may stay in step. With this, each starts up to 5 ms later, by a delay that the seed draws: at Mininet's prompt, and with the button Enter. From the next Start on."
+    >
+      <input
+        type="checkbox"
+        checked={isWanted}
+        onChange={({ target }) => useLessonPlace.setState({ hasStartJitter: target.checked })}
+      />
+      Start jitter of 5 ms
+    </label>
   );
 }
 

@@ -13,10 +13,14 @@ interface LessonPlace {
   scrolled: Readonly<Record<string, number>>;
   /** The step that the unit was started at, until its card is shown. */
   startedAt: number | null;
+  /** Whether commands that are started together start some milliseconds apart; from the next start on. */
+  hasStartJitter: boolean;
 }
 
 export const useLessonPlace = create<LessonPlace>()(
-  persist((): LessonPlace => ({ unit: null, parts: {}, scrolled: {}, startedAt: null }), { name: "wanlab.lesson" }),
+  persist((): LessonPlace => ({ unit: null, parts: {}, scrolled: {}, startedAt: null, hasStartJitter: false }), {
+    name: "wanlab.lesson",
+  }),
 );
 
 export function noteScrolled(part: string, pixels: number): void {

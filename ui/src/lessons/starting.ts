@@ -9,11 +9,16 @@ interface Start {
   unit: string;
   action: "start" | "start_at";
   step?: number;
+  start_jitter?: string;
 }
+
+/** How far apart commands start that are started together, if the student wants a start jitter. */
+const START_JITTER = "5ms";
 
 /** Open a unit's network; ask first if there are unsaved changes. Terminals that a later start opens are shown. */
 export async function startUnit(start: Start): Promise<void> {
-  const opened = await started(start);
+  const { hasStartJitter } = useLessonPlace.getState();
+  const opened = await started(hasStartJitter ? { ...start, start_jitter: START_JITTER } : start);
   if (opened === null) return;
   useLessonPlace.setState({ startedAt: start.step ?? null });
   for (const terminal of opened) showTab(terminalTab(terminal));

@@ -41,8 +41,12 @@ class LessonSteps:
         else:
             names = dict.fromkeys(name for where in wheres for name in where)
             terminals = [await self._free(name) for name in names]
-        for terminal in terminals:
-            self._session.terminals.send_keys(terminal, keys.encode())
+        jitter = self._lessons.start_jitter
+        if step.enter and jitter.limit_ns:
+            self._session.terminals.send_keys_apart(terminals, keys.encode(), jitter.next_ns)
+        else:
+            for terminal in terminals:
+                self._session.terminals.send_keys(terminal, keys.encode())
         return [terminal.name for terminal in terminals]
 
     def interrupt(self, number: int | None) -> list[str]:

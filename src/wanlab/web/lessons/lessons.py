@@ -18,11 +18,13 @@ from wanlab.labs import catalog, grade, lesson, start_at, student_files, unit_fi
 from wanlab.labs.lab_network import network_of
 from wanlab.labs.start_at import StartedUnit
 from wanlab.labs.unit import GUI, Step, Unit
+from wanlab.network import StartJitter, parse_start_jitter
 from wanlab.shared_folder import SharedFolder, file_error
 from wanlab.topology.files import load_content
 
 from ..folder import MAX_TOPOLOGY_BYTES, WorkingFolder
 from ..limits import ClassRules
+from ..protocol.commands import LessonCommand
 from ..protocol.lessons import CheckResult, LessonInfo, LessonPage, LessonsPush, StepHint
 from ..protocol.messages import MessagePush
 from ..protocol.model import ClockKind, Document
@@ -66,6 +68,9 @@ class Lessons:
         self._running_steps: tuple[int, ...] = ()
         self._units: list[Unit] = []
         self.unit: Unit | None = None
+        self._start_jitter_ns = 0
+        self.start_jitter = StartJitter()
+        """Draws how much later each of the commands starts that are started together."""
         self.progress = ProgressFile(folder.state_folder, PROGRESS, self.push)
         self.reports = UnitReports(folder, self.progress, push, self.push, rules.choice)
 
@@ -142,12 +147,13 @@ class Lessons:
         """Return the folder of a unit in the working folder."""
         return self._folder.shared.subfolder(unit.folder.name)
 
-    def begin(self, name: str) -> tuple[Topology, str | None]:
+    def begin(self, command: LessonCommand) -> tuple[Topology, str | None]:
         """Open a unit; return its topology and the path of the file. The caller calls `push` then.
 
         Where the student draws the topology, the canvas begins empty, without a file.
         """
-        unit = self._find(name)
+        self._start_jitter_ns = parse_start_jitter(command.start_jitter)
+        unit = self._find(command.unit)
         folder = self.unit_folder(unit)
         _install(folder, catalog.with_labs(unit))
         self.unit = unit
@@ -224,12 +230,13 @@ class Lessons:
         self, document: Document, topology: Topology, make: Callable[[], Network]
     ) -> RunPlan:
         """Return how to run a network of the open unit that `make` returns."""
+        self.start_jitter = StartJitter(self._start_jitter_ns, self._seed)
         return RunPlan(
             document,
             topology,
             make,
             home=student_files.HOME,
-            environment=student_files.environment(self._seed),
+            environment=student_files.environment(self._seed, self._start_jitter_ns),
             prepare=student_files.link_home,
         )
 
@@ -263,6 +270,7 @@ class Lessons:
                     session=session,
                     say=say,
                     memory_bytes=self._rules.memory_bytes,
+                    start_jitter_ns=self._start_jitter_ns,
                     choice=self._rules.choice,
                 )
             )

@@ -359,6 +359,9 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     raise_hand      in a class, ask the teacher for help
     lower_hand      the help is no longer needed
     hand_in         in a class, pack what was done and give it to the teacher
+
+    start and start_at set the start jitter ("5ms"): how much later commands may start that are started
+    together, each by a delay that the seed draws.
     """
 
     unit: str
@@ -382,6 +385,7 @@ class LessonCommand(Command, frozen=True, tag="lesson"):
     done: bool = True
     discard: bool = False
     overwrite: bool = False
+    start_jitter: str = ""
 
 
 class GalleryCommand(Command, frozen=True, tag="gallery"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from typing import TypeVar
 
 from wanlab import Network, Process
@@ -15,7 +16,7 @@ from wanlab.network import Connection
 
 from ..protocol import commands, messages
 from ..running.run_plan import RunPlan
-from ..running.worker import NetworkWorker
+from ..running.worker import NetworkWorker, TimedCall
 from ..timeline.transcripts import TerminalRecord
 from . import shell_marks
 from .terminals import CLIENT, PROMPT, SHELL, Terminal, TerminalList
@@ -144,6 +145,28 @@ class NodeTerminals:
         for terminal in chosen:
             terminal.marks.note_keys(keys)
         worker.send_keys_together(processes, keys)
+
+    def send_keys_apart(
+        self, terminals: Iterable[Terminal], data: bytes, next_delay_ns: Callable[[], int]
+    ) -> None:
+        """Send keys to each terminal after a delay of its own, on the network's clock."""
+        worker, _ = self._running()
+        delayed = [(next_delay_ns(), terminal) for terminal in terminals]
+
+        def send(network: Network) -> None:
+            calls = [
+                TimedCall(network.now_ns + delay_ns, partial(send_to, terminal.process))
+                for delay_ns, terminal in sorted(delayed, key=lambda pair: pair[0])
+            ]
+            worker.perform_at(network, calls)
+
+        def send_to(process: Process | None, network: Network) -> None:
+            if process is not None and process.is_running:
+                worker.write_now(network, process, data)
+
+        for _, terminal in delayed:
+            terminal.marks.note_keys(data)
+        worker.submit(send)
 
     def send_keys(self, terminal: Terminal, data: bytes) -> None:
         """Pass on typed keys. Ctrl-C also ends a program that computes without a pause."""
