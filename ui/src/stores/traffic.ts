@@ -1,8 +1,9 @@
 /** The throughput of each link of the running network, for the lines on the canvas. */
 import { useEffect } from "react";
 import { create } from "zustand";
-import { branchInView, useBranches } from "./branches";
-import { fetchRecorded, onSamples, tablesOf, watch, type Table } from "./samples";
+import { useBranches } from "./branches";
+import { follow } from "./following";
+import type { Table, Tables } from "./samples";
 import { queueAt, queueSeries, useQueues, type QueueState } from "./queues";
 import { useRunning } from "./running";
 import { useView } from "./view";
@@ -14,7 +15,6 @@ export interface Traffic {
 
 export const useTraffic = create<{ links: Readonly<Record<string, Traffic>> }>(() => ({ links: {} }));
 
-const MIN_UPDATE_MS = 200;
 /** In larger networks, whose ports are too small to see, queues are not watched for the canvas. */
 const MAX_QUEUES = 400;
 
@@ -30,44 +30,24 @@ export function useWatchedTraffic(): void {
       ...names.map((port) => ({ kind: "throughput" as const, port })),
       ...queueSeries(names.length > MAX_QUEUES ? [] : names),
     ];
-    watch("canvas", series);
     if (all.length === 0) {
       useTraffic.setState({ links: {} });
       useQueues.setState({ queues: {} });
       return undefined;
     }
-    let timer = 0;
-    const update = () => {
-      timer = 0;
-      useTraffic.setState(({ links }) => ({ links: latest(links) }));
-      useQueues.setState(({ queues }) => ({ queues: latestQueues(queues) }));
-    };
-    const request = () => {
-      if (timer === 0) timer = window.setTimeout(update, MIN_UPDATE_MS);
-    };
     // At a past instant there are other ports, with which this begins again.
-    request();
-    const endings = [
-      onSamples(request),
-      useBranches.subscribe(({ shown }, before) => {
-        if (shown === before.shown) return;
-        if (shown !== null) void fetchRecorded(shown.branch, series);
-        request();
-      }),
-    ];
-    return () => {
-      window.clearTimeout(timer);
-      for (const end of endings) end();
-    };
+    return follow("canvas", series, (tables) => {
+      useTraffic.setState(({ links }) => ({ links: latest(tables, links) }));
+      useQueues.setState(({ queues }) => ({ queues: latestQueues(tables, queues) }));
+    });
   }, [ports, isWanted, isUp]);
 }
 
 /** Traffic that did not change stays the same object, so that its line is not drawn again. */
-function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
+function latest({ throughput: table }: Tables, before: Readonly<Record<string, Traffic>>): Record<string, Traffic> {
   const byLink: Record<string, { a_bps: number; b_bps: number }> = {};
-  const branches = useBranches.getState();
-  const table = tablesOf(branchInView(branches)).throughput;
-  const row = branches.shown === null ? table.times_s.length - 1 : rowAt(table, branches.shown.at_ns / 1e9);
+  const { shown } = useBranches.getState();
+  const row = shown === null ? table.times_s.length - 1 : rowAt(table, shown.at_ns / 1e9);
   for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
     const values = table.columns.get(name)?.values;
     byLink[link] ??= { a_bps: 0, b_bps: 0 };
@@ -83,9 +63,8 @@ function latest(before: Readonly<Record<string, Traffic>>): Record<string, Traff
 }
 
 /** The queues that hold or have lost something. One that did not change stays the same object. */
-function latestQueues(before: Readonly<Record<string, QueueState>>): Record<string, QueueState> {
-  const { shown, live, branches } = useBranches.getState();
-  const tables = tablesOf(branchInView({ shown, live, branches }));
+function latestQueues(tables: Tables, before: Readonly<Record<string, QueueState>>): Record<string, QueueState> {
+  const { shown } = useBranches.getState();
   const now_s = (shown?.at_ns ?? useRunning.getState().clock.now_ns) / 1e9;
   const found: Record<string, QueueState> = {};
   for (const { link, end, name } of Object.values(useRunning.getState().ports)) {
