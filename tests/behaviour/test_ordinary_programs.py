@@ -1,12 +1,6 @@
 """Debian's ordinary programs work in a node as on the computer: status, messages, and headings.
 
-Each is run once. One that is not installed, or that fails on the computer itself, is left out. Known to
-fail, because their files and system calls are the kernel's and the agent cannot provide them:
-
-    ionice, blkid     the kernel has no block layer (CONFIG_BLOCK)
-    swapon --show     no /proc/swaps (CONFIG_SWAP, which needs the block layer)
-    slabtop           no /proc/slabinfo (CONFIG_SLUB_DEBUG)
-    lsmem             no /sys/devices/system/memory (CONFIG_MEMORY_HOTPLUG, which UML does not have)
+Each is run once. One that is not installed, or that fails on the computer itself, is left out.
 """
 
 from __future__ import annotations
@@ -46,6 +40,9 @@ vmstat
 vmstat -s
 vmstat -a
 vmstat -w 1 2
+vmstat -D
+vmstat -m
+slabtop -o
 free
 free -h
 uptime
@@ -65,6 +62,15 @@ lscpu -e
 lsns
 lsipc
 lslocks
+lsmem
+lsmem -a --output-all
+lsblk
+blkid -k
+swapon --show
+swapon -s
+ionice
+ionice -c 3 true
+ionice -p 1
 mount
 findmnt /proc
 mountpoint /
@@ -131,6 +137,8 @@ infocmp xterm
 clear
 file /bin/sh
 find /proc/self -maxdepth 1
+find /sys
+find /proc/sys
 xargs -a /dev/null true
 lsof -v
 lsof -p 1
@@ -177,6 +185,7 @@ iptables-save
 nft list ruleset
 conntrack -L
 iostat
+iostat -x
 mpstat
 mpstat -P ALL
 pidstat
@@ -205,6 +214,7 @@ MAY_BE_EMPTY = {
     *("iptables-save", "nft list ruleset", "conntrack -L"),
     *("bridge fdb", "bridge link", "ss", "ss -tan", "ss -lun", "ss -xa"),
     *("who", "who -b", "users", "w -h"),
+    "lsblk",
 }
 """A node begins without what they list."""
 
