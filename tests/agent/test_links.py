@@ -118,6 +118,12 @@ def test_an_end_has_only_the_attributes_that_it_was_given() -> None:
         IFLA_ADDRESS: bytes.fromhex("000000000001"),
         IFLA_MTU: struct.pack("=I", 9000),
     }
+    four = struct.pack("=I", 4)
+    assert tree(links.end_of_pair("a0", None, None, 4)) == {
+        IFLA_IFNAME: b"a0",
+        links.IFLA_NUM_TX_QUEUES: four,
+        links.IFLA_NUM_RX_QUEUES: four,
+    }
 
 
 @pytest.mark.parametrize("size", range(9))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from machines import counts_every_byte
 
-from wanlab import Network, shapes
+from wanlab import Host, Network, Port, Switch, Topology, link, shapes
 from wanlab.topology import Nic
 
 pytestmark = pytest.mark.machine
@@ -204,3 +204,60 @@ def test_a_client_of_iperf3_succeeds_soon_after_another_one(
     net.run_for("10ms")
     script = f"for client in 1 2 3 4; do iperf3 -c 10.0.0.2 -n 1M || exit; {pause}; done"
     assert net["h1"].run(f"bash -c '{script}'").output.count("iperf Done") == 4
+
+
+def test_a_nic_with_several_queues_shares_its_line(start: Start) -> None:
+    """Flows leave by the queues that their hashes choose, and the port serves these in turn."""
+    ports = [Port(host, speed_bps=1_000_000_000, nic=Nic(queues=4)) for host in ("h1", "h2")]
+    topology = Topology(
+        nodes=(Host("h1"), Host("h2"), Switch("s1")),
+        links=tuple(link(port, "s1") for port in ports),
+    )
+    net = start(topology, sysctls=SYSCTLS)
+    assert "TX:\t\t4" in net["h1"].run("ethtool -l h1-eth0").output
+    assert "TX:\t\t1" in net.root.run("ethtool -l s1-eth1").output
+    received = transfer(net, "-P 8 -t 2")["sum_received"]
+    assert 0.93e9 < received["bits_per_second"] < 0.95e9
+    shown = json.loads(net["h1"].run("tc -s -j qdisc show dev h1-eth0").output)
+    assert shown[0]["kind"] == "mq"
+    sent = [one["bytes"] for one in shown[1:]]
+    used = [one for one in sent if one > received["bytes"] / 100]
+    assert len(used) > 1
+    assert max(used) < 1.1 * min(used)
+
+
+GATED = """
+import socket, sys, time
+port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+if sys.argv[1] == "receive":
+    port.bind(("", 5000))
+    for _ in range(40):
+        sent_us = int(port.recv(100))
+        print(sent_us, time.time_ns() // 1000, flush=True)
+else:
+    for number in range(40):
+        time.sleep(0.00337)
+        port.sendto(str(time.time_ns() // 1000).encode(), ("10.0.0.2", 5000))
+"""
+
+
+def test_taprio_opens_the_gates_of_the_queues_on_virtual_time(start: Start) -> None:
+    """Class 0 may send in the first 300 of each 1000 us only."""
+    net = start(shapes.single(2), nic={"queues": 2, "coalescing": "0us"})
+    (net.folder / "gated.py").write_text(GATED)
+    net["h1"].run(
+        "tc qdisc replace dev h1-eth0 parent root handle 100 taprio num_tc 2 map 0 1 queues 1@0 1@1 "
+        "base-time 0 sched-entry S 01 300000 sched-entry S 02 700000 clockid CLOCK_TAI"
+    )
+    receiving = net["h2"].start("python3 gated.py receive")
+    net.run_for("100ms")
+    net["h1"].run("ping -c 1 h2")
+    net["h1"].run("python3 gated.py send")
+    receiving.wait()
+    times_us = [(int(a), int(b)) for a, b in map(str.split, receiving.output.splitlines())]
+    kept = [(sent_us, received_us) for sent_us, received_us in times_us if sent_us % 1000 >= 300]
+    assert len(times_us) == 40
+    assert len(kept) > 20
+    for sent_us, received_us in times_us:
+        opens_us = sent_us if sent_us % 1000 < 300 else sent_us // 1000 * 1000 + 1000
+        assert received_us - opens_us in (0, 1)

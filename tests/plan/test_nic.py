@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from wanlab import Host, Port, Router, Topology, link, shapes
 from wanlab.operations import (
+    AddLink,
     Operation,
     SetCoalesce,
     SetOffloads,
@@ -58,6 +59,17 @@ def test_a_ports_settings_override_the_networks_and_those_the_defaults() -> None
         SetOffloads("h2", "h2-eth0", {"tso": False, "gso": False, "gro": True}),
         SetCoalesce("h2", "h2-eth0", 0),
     ]
+
+
+def test_only_the_end_with_the_nic_has_its_queues() -> None:
+    topology = shapes.single(1)
+    own = replace(topology.links[0].a, nic=Nic(queues=4))
+    topology = replace(topology, links=(Link(own, topology.links[0].b),))
+    (added,) = (it for it in plan(resolve(topology), wire="gso") if isinstance(it, AddLink))
+    assert (added.a.queues, added.b.queues) == (4, None)
+    a, _, b = added.commands()[0].partition(" peer ")
+    assert "numtxqueues 4 numrxqueues 4" in a
+    assert "queues" not in b
 
 
 def test_on_the_gso_wire_only_requested_settings_are_changed() -> None:

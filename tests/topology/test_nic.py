@@ -10,8 +10,8 @@ from wanlab.topology import Nic, check
 from wanlab.topology.files import yaml
 from wanlab.topology.nic import nic_words, read_nic
 
-WORDS = {"tso": "off", "gro": "on", "coalescing": "50us"}
-NIC = Nic(tso=False, gro=True, coalescing_ns=50_000)
+WORDS = {"tso": "off", "gro": "on", "coalescing": "50us", "queues": "4"}
+NIC = Nic(tso=False, gro=True, coalescing_ns=50_000, queues=4)
 
 
 def test_nics_are_read_and_written_as_words() -> None:
@@ -22,7 +22,7 @@ def test_nics_are_read_and_written_as_words() -> None:
 
 
 def test_a_nic_overrides_another_where_it_is_set() -> None:
-    assert Nic(gro=False).over(NIC) == Nic(tso=False, gro=False, coalescing_ns=50_000)
+    assert Nic(gro=False).over(NIC) == Nic(tso=False, gro=False, coalescing_ns=50_000, queues=4)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,10 @@ def test_a_nic_overrides_another_where_it_is_set() -> None:
             "the time between interrupts cannot be 2s (0 (no coalescing) to 1s)",
         ),
         ({"coalescing": 50}, "the time between interrupts is a whole number of us, not 50 ns"),
+        ({"queues": 65}, "a NIC cannot have 65 queues (1 to 64)"),
+        ({"queues": 0}, "a NIC cannot have 0 queues"),
+        ({"queues": "many"}, "queues must be a whole number, not 'many'"),
+        ({"queues": True}, "queues must be a whole number, not True"),
         ("off", "'off' does not describe a NIC"),
     ],
 )
@@ -56,7 +60,7 @@ def with_nic(node: str) -> Topology:
 def test_a_file_keeps_the_nics() -> None:
     topology = with_nic("h1")
     text = yaml.dump(topology)
-    assert "nic: {tso: 'off', gro: 'on', coalescing: 50us}" in text
+    assert "nic: {tso: 'off', gro: 'on', coalescing: 50us, queues: '4'}" in text
     assert yaml.load(text) == topology
     assert yaml.load(text.replace("'", "")) == topology
 

@@ -86,8 +86,10 @@ NIC_MEANINGS = {
     "tso": "the host sends packets of up to 64 KB, and the NIC cuts them",
     "gro": "received packets are merged before the host handles them",
     "coalescing": "minimum time between two interrupts",
+    "queues": "how many queues it sends and receives with, for `mq`, `mqprio`, `multiq`, `taprio`",
 }
-NIC_EXAMPLES = {"tso": "off", "gro": "on", "coalescing": "50us"}
+NIC_VALUES = {"coalescing": "time", "queues": "count"}
+NIC_EXAMPLES = {"tso": "off", "gro": "on", "coalescing": "50us", "queues": 4}
 SCHEDULE_EXAMPLES = {
     "at": "15s",
     "rate": "10Mbps",
@@ -166,7 +168,7 @@ def nic_table() -> str:
     return _table(
         (
             word,
-            "time" if word == "coalescing" else "on or off",
+            NIC_VALUES.get(word, "on or off"),
             "by rule",
             NIC_MEANINGS[word],
             value,

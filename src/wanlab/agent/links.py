@@ -25,7 +25,7 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR = 16, 17, 20
 IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU, IFLA_LINK, IFLA_MASTER, IFLA_LINKINFO = 1, 3, 4, 5, 10, 18
-IFLA_NET_NS_FD = 28
+IFLA_NET_NS_FD, IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES = 28, 31, 32
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 VETH_INFO_PEER = 1
 IFLA_BR_FORWARD_DELAY, IFLA_BR_STP_STATE, IFLA_BR_PRIORITY, IFLA_BR_VLAN_FILTERING = 1, 5, 6, 7
@@ -56,13 +56,15 @@ def mac_bytes(mac: str) -> bytes:
     return bytes.fromhex(mac.replace(":", ""))
 
 
-def end_of_pair(name: str, mac: str | None, mtu: int | None) -> bytes:
+def end_of_pair(name: str, mac: str | None, mtu: int | None, queues: int | None = None) -> bytes:
     """Return the attributes of one end of a pair."""
     parts = [text(IFLA_IFNAME, name)]
     if mac:
         parts.append(attribute(IFLA_ADDRESS, mac_bytes(mac)))
     if mtu:
         parts.append(number(IFLA_MTU, mtu))
+    if queues:
+        parts += [number(IFLA_NUM_TX_QUEUES, queues), number(IFLA_NUM_RX_QUEUES, queues)]
     return b"".join(parts)
 
 

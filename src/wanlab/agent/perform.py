@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         mac: str | None
         mtu: int | None
         bridge: str | None
+        queues: int | None
 
 
 NO_SUCH_IOCTL = errno.ENOTTY
@@ -143,7 +144,7 @@ class Performer:
         self._root_links.request(*links.change_link(interface_index(interface), attributes=master))
 
     def _end_attributes(self, end: EndArguments) -> bytes:
-        attributes = links.end_of_pair(end["interface"], end["mac"], end["mtu"])
+        attributes = links.end_of_pair(end["interface"], end["mac"], end["mtu"], end["queues"])
         if end["node"] == ROOT:
             return attributes
         return attributes + links.number(links.IFLA_NET_NS_FD, self._namespaces.net(end["node"]))

@@ -17,6 +17,7 @@ class LinkEnd:
     mac: str | None = None
     mtu: int | None = None
     bridge: str | None = None
+    queues: int | None = None
 
     def ip_arguments(self) -> str:
         """Return the arguments of `ip link add` for this end."""
@@ -27,6 +28,8 @@ class LinkEnd:
             arguments += f" address {self.mac}"
         if self.mtu:
             arguments += f" mtu {self.mtu}"
+        if self.queues:
+            arguments += f" numtxqueues {self.queues} numrxqueues {self.queues}"
         return arguments
 
 

@@ -140,7 +140,7 @@ def _operations(
     for link in topology.links:
         a, b = link.ports
         if not any(isinstance(topology.node(port.node), Controller) for port in (a, b)):
-            yield AddLink(_end(topology, a), _end(topology, b))
+            yield AddLink(*(_end(topology, port, wire, nic) for port in (a, b)))
     for node in topology.nodes:
         if isinstance(node, Host | Router | Switch):
             for interface in node.external_interfaces:
@@ -175,12 +175,13 @@ def _namespace(node: Node) -> str:
     return ROOT if is_in_root(node) else node.name
 
 
-def _end(topology: Topology, port: Port) -> LinkEnd:
+def _end(topology: Topology, port: Port, wire: Wire, nic: Nic) -> LinkEnd:
     node = topology.node(port.node)
     assert port.name is not None, "a plan needs a resolved topology"
     starts_in_bridge = isinstance(node, Switch) and node.kind == "bridge" and node.stp
     bridge = node.name if starts_in_bridge else None
-    return LinkEnd(_namespace(node), port.name, port.mac, port.mtu, bridge)
+    queues = nic_of(node, port, wire, nic).queues
+    return LinkEnd(_namespace(node), port.name, port.mac, port.mtu, bridge, queues)
 
 
 def _addresses(topology: Topology) -> Iterator[Operation]:

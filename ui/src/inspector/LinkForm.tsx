@@ -390,6 +390,14 @@ function PortSection({ link, end, name, kind }: { link: DrawnLink; end: "a" | "b
               check={units.time}
               onChange={(text) => setNic("coalescing", orNothing(text))}
             />
+            <TextField
+              field={field("nic.queues")}
+              title="NIC: queues"
+              value={textOf(nic, "queues")}
+              placeholder="1"
+              check={units.whole(1, 64)}
+              onChange={(text) => setNic("queues", orNothing(text))}
+            />
           </>
         )}
       </div>
