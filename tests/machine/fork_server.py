@@ -17,6 +17,7 @@ from typing import Any
 
 from wanlab.errors import WanlabError
 from wanlab.machine.embedded import find_image
+from wanlab.parent_death import end_with_parent
 
 # Modules that most commands import. None may start a thread, which would not survive a fork.
 PRELOADED = (
@@ -52,6 +53,7 @@ def serve(channel: socket.socket) -> dict[str, Any]:
                 os._exit(0)
             while os.getppid() == parent:
                 time.sleep(0.0005)
+            end_with_parent(os.getppid())  # tests that are killed leave no programs behind
             use_streams(descriptors)
             for other in (channel.detach(), here, there):
                 os.close(other)
