@@ -364,7 +364,7 @@ PROTOCOLS = (
     (
         "IpOutDiscards",
         "IPv4",
-        "the neighbour did not answer ARP, or the node's own port did not take them",
+        "the neighbour did not answer ARP, or the node's own port or firewall did not take them",
         "",
     ),
     ("IpReasmFails", "IPv4", "fragments did not arrive in time", ""),
