@@ -121,7 +121,7 @@ def test_rates_are_written_as_iperf_does(bps: float, fmt: str, text: str) -> Non
     assert util.fmtBps(bps, fmt) == text
 
 
-def test_commands_run_on_the_computer() -> None:
+def test_commands_run_on_the_computer(tmp_path: Path) -> None:
     assert util.quietRun("echo 'a b'") == "a b\n"
     assert util.errRun("sh", "-c", "echo e >&2; exit 3") == ("", "e\n", 3)
     assert util.errRun("echo $((1+1))", shell=True)[0] == "2\n"
@@ -129,6 +129,9 @@ def test_commands_run_on_the_computer() -> None:
         util.errFail("false")
     with pytest.raises(WanlabError, match="no such program"):
         util.quietRun("no-program-of-this-name")
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    with pytest.raises(WanlabError, match="or it must not be executed"):
+        util.quietRun([tmp_path / "script"])
 
 
 def test_processes_are_watched_together_to_their_ends() -> None:

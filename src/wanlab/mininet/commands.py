@@ -35,6 +35,16 @@ def getincrementaldecoder(errors: str = "replace") -> codecs.IncrementalDecoder:
     return codecs.getincrementaldecoder(Encoding)(errors)
 
 
+def why_not_started(error: FileNotFoundError | PermissionError) -> str:
+    """Return why a program cannot be started.
+
+    EACCES also stands for a missing program if a folder of PATH must not be read (execvp(3)).
+    """
+    if isinstance(error, FileNotFoundError):
+        return "there is no such program"
+    return "there is no such program, or it must not be executed (chmod +x makes a file executable)"
+
+
 def words_of(command: Iterable[object]) -> list[str]:
     """Return the words of a command, which is one string, several words, or one list of words."""
     arguments = list(command)
@@ -90,8 +100,8 @@ def errRun(*cmd: object, **kwargs: Any) -> CmdResult:
         output(command if isinstance(command, str) else " ".join(command), "\n")
     try:
         done = subprocess.run(command, check=False, **options)
-    except FileNotFoundError as missing:
-        raise CommandError(f"{missing.filename}: there is no such program") from None
+    except (FileNotFoundError, PermissionError) as refused:
+        raise CommandError(f"{refused.filename}: {why_not_started(refused)}") from None
     out, err = (decode(text or b"") for text in (done.stdout, done.stderr))
     if echo:
         output(out)

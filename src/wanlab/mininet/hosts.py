@@ -24,7 +24,7 @@ from wanlab.errors import CommandError, WanlabError
 from wanlab.topology import Controller as TopologyController
 from wanlab.topology import Processor, read_processor
 
-from .commands import decode, words_of
+from .commands import decode, why_not_started, words_of
 from .link import Intf, Link
 from .live_network import live_network
 from .log import debug, info, warn
@@ -359,8 +359,9 @@ class Node:
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[Any]:
         try:
             return subprocess.Popen(cmd, **params)
-        except FileNotFoundError as missing:
-            raise CommandError(f"{self.name}: there is no program {missing.filename}") from None
+        except (FileNotFoundError, PermissionError) as refused:
+            reason = why_not_started(refused)
+            raise CommandError(f"{self.name}: {refused.filename}: {reason}") from None
 
     def pexec(self, *args: object, **kwargs: object) -> tuple[str, str, int]:
         """Run a process to its end and return (stdout, stderr, exit status)."""
