@@ -60,3 +60,14 @@ def test_a_busy_core_is_full_and_nodes_without_a_processor_have_no_load(client: 
     assert max(loads["h3"]["values"]) < 10
     only_h3 = client.do("history", series=[{"kind": "load", "port": "h3"}])
     assert [column["port"] for column in only_h3] == ["h3"]
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.01])
+def test_a_slow_shell_takes_its_time_for_each_key(tmp_path: Path, speed: float) -> None:
+    path = tmp_path / "slow.yaml"
+    path.write_text(NETWORK.replace("speed: 0.2", f"speed: {speed}"))
+    with Server(tmp_path, str(path)) as server, server.connect_client() as client:
+        client.run()
+        with client.terminal("h1") as terminal:
+            terminal.command(f"echo {'long' * 50} ov''er", "over\r\n")
+        client.stands_still()

@@ -6,6 +6,8 @@ import os
 import termios
 
 IDLE_STATES = (b"Z", b"T")  # ended, stopped
+OWING_STATES = (b"I", b"D")
+"""It sleeps until its node's processor has done its work: time_travel_doze() in kernel/patches/0026."""
 
 
 def is_raw_mode(master: int) -> bool:
@@ -14,12 +16,16 @@ def is_raw_mode(master: int) -> bool:
 
 
 def waits_for_line(master: int, pid: int) -> bool:
-    """Whether the program started in a terminal is in the foreground and edits a line there."""
+    """Whether the program started in a terminal is in the foreground and edits a line there.
+
+    A shell whose node has a slow processor needs time for each key, and does not wait meanwhile.
+    """
     try:
         modes = termios.tcgetattr(master)[3]
         # Without ISIG it passes keys on to something else, as ssh and screen do.
         edits_line = not modes & termios.ICANON and bool(modes & termios.ISIG)
-        return edits_line and os.tcgetpgrp(master) == pid
+        is_in_foreground = edits_line and os.tcgetpgrp(master) == pid
+        return is_in_foreground and _fields(str(pid))[0] not in OWING_STATES
     except OSError:  # nobody has the terminal open
         return False
 
@@ -35,8 +41,7 @@ def busy_sessions() -> set[int]:
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
+            fields = _fields(name)
         except OSError:  # it has ended
             continue
         state, parent, session = fields[0], int(fields[1]), int(fields[3])
@@ -47,3 +52,9 @@ def busy_sessions() -> set[int]:
         while (leader := parents.get(leader, 0)) > 1:
             sessions.add(leader)
     return sessions
+
+
+def _fields(pid: str) -> list[bytes]:
+    """Return what proc_pid_stat(5) says of a process, from its state on."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
