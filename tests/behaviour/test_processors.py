@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from wanlab import Network, shapes
 from wanlab.errors import RequirementError, WanlabError
-from wanlab.measure import Processors, sample
+from wanlab.measure import Flows, Processors, Queues, sample
 from wanlab.measure.ping import parse
+from wanlab.operations import SetCpu
+from wanlab.record import Record, write
 from wanlab.topology.cpu import read_cpu
 
 pytestmark = pytest.mark.machine
@@ -113,6 +116,26 @@ def test_two_runs_are_equal_and_the_work_is_in_a_table(start: Start) -> None:
     assert seen[0] == seen[1]
     assert max(work["rx_packet_ns"]) >= 300 * COSTS["rx_packet_ns"]
     assert sum(work["exec_ns"]) > 0
+
+
+def test_free_is_no_processor_to_the_byte(start: Start, tmp_path: Path) -> None:
+    contents = []
+    choices: list[dict[str, str | None]] = [{}, {"cpu": "free"}, {"cpu": None}]
+    for number, options in enumerate(choices):
+        net = start(shapes.dumbbell(pairs=1, rate="100Mbps", delay="5ms", queue="codel"), **options)
+        assert not [operation for operation in net.plan if isinstance(operation, SetCpu)]
+        assert "No such file" in net["h1"].run("cat /proc/net/processor", check=False).stderr
+        net["h2"].start("iperf3 -s")
+        net.run_for("10ms")
+        flow = net["h1"].start("iperf3 -c h2 -n 1M")
+        tables = sample(net, Queues("s1-eth2"), Flows("h1"), every="1ms", until=flow)
+        folder = tmp_path / str(number)
+        write(Record(net.provenance(), tables, {"output": flow.output_bytes}), folder)
+        net.stop()
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        contents.append({path.relative_to(folder): path.read_bytes() for path in files})
+    assert len(contents[0]) > 3
+    assert contents[0] == contents[1] == contents[2]
 
 
 def test_a_processor_can_be_given_to_a_network_that_runs(start: Start) -> None:
