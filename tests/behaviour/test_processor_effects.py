@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from wanlab import Network, shapes
-from wanlab.topology.cpu import read_cpu
+from wanlab.topology import read_processor
 
 pytestmark = pytest.mark.machine
 
 Start = Callable[..., Network]
 ONE_CORE = {"model": "server-2019", "cores": 1}
-COSTS = dict(read_cpu("server-2019").costs)  # type: ignore[union-attr]
+COSTS = read_processor("server-2019").costs
 BYTES = 100
 CALL_NS = COSTS["call_ns"] + BYTES * COSTS["copy_ps_per_byte"] / 1000
 SEND_NS = CALL_NS + COSTS["tx_stack_ns"] + COSTS["tx_packet_ns"]
