@@ -198,6 +198,7 @@ def topologies(draw: Any) -> Topology:
     return Topology(
         name=draw(st.sampled_from(["", "no", "two sites", "3"])),
         ip_base=ip_base,
+        cpu=draw(st.none() | st.just(NO_PROCESSOR) | processors),
         nodes=(*hosts, *middle, *guides),
         links=drawn,
         extra=draw(st.sampled_from([{}, {"seen": [1, 2.5, None, True]}])),

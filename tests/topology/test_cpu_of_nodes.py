@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from wanlab import Network
 from wanlab.errors import TopologyError
+from wanlab.machine.defaults import CPU_VARIABLE
 from wanlab.network.compatibility import compatibility_warnings
 from wanlab.operations import LimitCpu, SetCpu
 from wanlab.plan import plan
@@ -24,6 +26,7 @@ from wanlab.topology import (
     save,
 )
 from wanlab.topology.cpu import COSTS, NO_PROCESSOR, Processor, read_cpu
+from wanlab.topology.drawing import draw, read_drawing
 from wanlab.topology.files.plain import node_to_plain
 from wanlab.topology.model import processor_of
 from wanlab.topology.references import self_contained
@@ -160,3 +163,44 @@ def test_a_mininet_script_says_that_it_has_no_processors() -> None:
 def test_a_network_s_own_free_is_still_no_processor() -> None:
     assert read_cpu(NO_PROCESSOR) is None
     assert NO_PROCESSOR.is_free
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".mn"])
+@pytest.mark.parametrize("cpu", [SERVER, BOARD.share(0.5), NO_PROCESSOR], ids=lambda cpu: cpu.model)
+def test_a_file_keeps_the_processor_of_the_network(
+    tmp_path: Path, suffix: str, cpu: Processor
+) -> None:
+    topology = Topology(name="a", cpu=cpu, nodes=(Host("h1"),))
+    save(topology, tmp_path / f"a{suffix}")
+    assert load(tmp_path / f"a{suffix}").cpu == cpu
+    drawn, faults = read_drawing(draw(topology))
+    assert (drawn.cpu, dict(drawn.extra), faults) == (cpu, {}, [])
+
+
+def test_a_mistake_in_the_processor_of_the_network_has_its_line() -> None:
+    with pytest.raises(TopologyError, match=r"n.yaml: line 2 \(cpu\).*server-2018"):
+        loads("name: a\ncpu: server-2018\nnodes: [{host: h1}]\n", "n.yaml")
+
+
+@pytest.mark.parametrize(
+    ("of_topology", "variable", "argument", "chosen"),
+    [
+        (SERVER, "", None, "server-2019"),
+        (SERVER, "board-2019", None, "board-2019"),
+        (SERVER, "board-2019", "laptop-2024", "laptop-2024"),
+        (SERVER, "free", None, None),
+        (SERVER, "", "free", None),
+        (NO_PROCESSOR, "", None, None),
+        (None, "", None, None),
+    ],
+)
+def test_the_user_s_processor_comes_before_the_topology_s(
+    monkeypatch: pytest.MonkeyPatch,
+    of_topology: Processor | None,
+    variable: str,
+    argument: str | None,
+    chosen: str | None,
+) -> None:
+    monkeypatch.setenv(CPU_VARIABLE, variable)
+    network = Network(Topology(cpu=of_topology, nodes=(Host("h1"),)), cpu=argument)
+    assert (network.cpu.model if network.cpu else None) == chosen

@@ -133,6 +133,7 @@ class Network:
             visible_folders=visible_folders,
             kernel=kernel,
             kernel_of_topology=topology.kernel,
+            cpu_of_topology=topology.cpu,
             traps=traps,
         )
         refuse_incompatible(topology, options.clock)

@@ -76,6 +76,7 @@ class NetworkOptions:
         visible_folders: Sequence[str | Path],
         kernel: str | None,
         kernel_of_topology: str,
+        cpu_of_topology: Processor | None,
         traps: str | None,
     ) -> NetworkOptions:
         """Check the user's choices and fill in the defaults of the machine (where a choice is
@@ -93,7 +94,8 @@ class NetworkOptions:
         else:
             defaults = _Defaults(cpu=user_default().cpu)
         absolute_folder = _absolute(Path(folder))
-        processor = read_cpu(defaults.cpu if cpu is None else cpu)
+        choices = (cpu, defaults.cpu, cpu_of_topology)
+        processor = read_cpu(next((words for words in choices if words is not None), None))
         chosen_clock = defaults.clock if clock is None else clock
         if processor is not None and chosen_clock == "real":
             raise RequirementError(

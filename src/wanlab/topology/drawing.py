@@ -27,6 +27,7 @@ from typing import Any, TypedDict
 from wanlab.errors import Problem
 from wanlab.fields import Fields, Problems
 from wanlab.topology.check import undamaged_problems
+from wanlab.topology.cpu import processor_words
 from wanlab.topology.files.mn_preferences import (
     APPLICATION,
     Preferences,
@@ -39,6 +40,7 @@ from wanlab.topology.files.plain import (
     mapping_in,
     node_to_plain,
     read_link,
+    read_network_cpu,
     read_node,
 )
 from wanlab.topology.model import Controller, Link, Node, Source, Switch, Topology
@@ -98,13 +100,16 @@ class Fault:
 
 
 UNSEEN = ("kernel", "ipv6_base")
-"""Fields of a topology that the page does not show; a drawing keeps them."""
+"""Fields of a topology that the page does not show; a drawing keeps them, and the processor."""
+CPU = "cpu"
 
 
 def draw(topology: Topology) -> Drawing:
     """Return the drawing of a topology."""
     unseen = {key: value for key in UNSEEN if (value := getattr(topology, key))}
     extra = {**topology.extra, **unseen}
+    if topology.cpu is not None:
+        extra[CPU] = processor_words(topology.cpu)
     application = mapping_in(extra, "application")
     extra.pop("application", None)
     labels = labels_in(extra)
@@ -317,6 +322,7 @@ class _Reader:
             name=self._preferences["name"],
             ip_base=self._preferences["ip_base"],
             **{key: str(self._preferences["extra"].get(key, "")) for key in UNSEEN},
+            cpu=read_network_cpu(Fields(self._preferences["extra"], "extra", self._problems), CPU),
             nodes=tuple(
                 self._node(i, node, preferences, controllers) for i, node in enumerate(self._nodes)
             ),
@@ -336,7 +342,9 @@ class _Reader:
         ]
         run = {key: self._preferences[key] for key in RUN if self._preferences[key] != RUN[key]}
         unchanged = {
-            key: value for key, value in self._preferences["extra"].items() if key not in UNSEEN
+            key: value
+            for key, value in self._preferences["extra"].items()
+            if key not in (*UNSEEN, CPU)
         }
         return {
             **unchanged,

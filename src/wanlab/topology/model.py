@@ -348,6 +348,8 @@ class Topology:
     links: tuple[Link, ...] = ()
     kernel: str = ""
     """The kernel to run on ("7.3"), unless the user names another one; "": any."""
+    cpu: Processor | None = None
+    """The processor of hosts and routers ("server-2019"), unless the user names one; None: any."""
     ipv6_base: str = ""
     """The network from which hosts also get an IPv6 address ("fd00::/64"); "": link-local ones only."""
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)

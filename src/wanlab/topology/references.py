@@ -19,7 +19,8 @@ from wanlab.topology.model import Host, Node, Port, Router, Topology
 def self_contained(topology: Topology) -> Topology:
     """Return the topology with the content of its files instead of their names."""
     nodes = tuple(_with_costs(node) for node in topology.nodes)
-    return _renamed(replace(topology, nodes=nodes), lambda name: "")
+    cpu = topology.cpu and replace(topology.cpu, is_written_out=True)
+    return _renamed(replace(topology, nodes=nodes, cpu=cpu), lambda name: "")
 
 
 def _with_costs(node: Node) -> Node:

@@ -33,6 +33,7 @@ from wanlab.errors import Problem, TopologyError, did_you_mean
 from wanlab.fields import Fields, FillPlaceholders, Problems
 from wanlab.topology import addresses
 from wanlab.topology.check import accept, ensure
+from wanlab.topology.cpu import processor_words
 from wanlab.topology.files import plain
 from wanlab.topology.files.mn_preferences import (
     APPLICATION,
@@ -182,7 +183,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
     parsed_preferences = read_preferences(application)
     ours = file.mapping(OURS)
     name, kernel = ours.text("name") or "", ours.word("kernel") or ""
-    ipv6_base = ours.text("ipv6_base") or ""
+    ipv6_base, cpu = ours.text("ipv6_base") or "", plain.read_network_cpu(ours, "cpu")
     ours.refuse_rest()
     nodes: list[Node] = []
     links: list[Link] = []
@@ -202,6 +203,7 @@ def _read_file(file: Fields, file_name: str) -> Topology:
         name=name,
         ip_base=ip_base,
         kernel=kernel,
+        cpu=cpu,
         ipv6_base=ipv6_base,
         nodes=tuple(nodes),
         links=tuple(links),
@@ -212,9 +214,11 @@ def _read_file(file: Fields, file_name: str) -> Topology:
 
 def _write_file(topology: Topology) -> Entry:
     preferences = {**APPLICATION, **plain.mapping_in(topology.extra, "application")}
-    ours = {
+    ours: Entry = {
         key: value for key in ("name", "kernel", "ipv6_base") if (value := getattr(topology, key))
     }
+    if topology.cpu is not None:
+        ours["cpu"] = processor_words(topology.cpu)
     node_sections = _node_sections(preferences_of(preferences))
     sections: dict[str, list[Entry]] = {section: [] for section in node_sections}
     for node in topology.nodes:

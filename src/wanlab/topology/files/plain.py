@@ -66,6 +66,7 @@ def topology_to_plain(topology: Topology) -> dict[str, object]:
         "ip_base": topology.ip_base,
         **({"ipv6_base": topology.ipv6_base} if topology.ipv6_base else {}),
         **({"kernel": topology.kernel} if topology.kernel else {}),
+        **({"cpu": processor_words(topology.cpu)} if topology.cpu else {}),
         "nodes": [node_to_plain(node) for node in topology.nodes],
         "links": [link_to_plain(link) for link in topology.links],
         **_extra_to_plain(topology.extra),
@@ -137,6 +138,7 @@ def read_topology(file: Fields) -> Topology:
         name=file.text("name") or "",
         ip_base=file.text("ip_base") or "10.0.0.0/8",
         kernel=file.word("kernel") or "",
+        cpu=read_network_cpu(file, "cpu"),
         ipv6_base=file.text("ipv6_base") or "",
         nodes=tuple(read_node(Fields(item, path, problems)) for path, item in file.items("nodes")),
         links=tuple(read_link(Fields(item, path, problems)) for path, item in file.items("links")),
@@ -292,11 +294,16 @@ def read_sflow(item: Fields, key: str) -> SFlow | None:
     return _collector(SFlow, item, key, members, values)
 
 
+def read_network_cpu(item: Fields, key: str) -> Processor | None:
+    """Read the name of a processor's model or of its file, or a mapping with its words."""
+    return item.parsed(key, lambda words: read_processor(words, item.problems.folder))
+
+
 def read_node_cpu(item: Fields, key: str) -> float | Processor | None:
     """Read a share, the name of a processor's model or of its file, or a mapping with its words."""
     value = item.value(key)
     if isinstance(value, Mapping) or (isinstance(value, str) and not _is_number(value)):
-        return item.parsed(key, lambda words: read_processor(words, item.problems.folder))
+        return read_network_cpu(item, key)
     return item.number(key)
 
 
