@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from dev.errors import DevError
 from dev.ui import PACKAGES, node
 from forks import SOURCE
 from patience import PATIENCE_S
-from process_tree import descendants
+from process_tree import children, descendants
 from web_client import Visitor, free_port, wait_until
 
 from wanlab.errors import RequirementError
 from wanlab.machine.embedded import find_image
 
 PROXY = PACKAGES / "configurable-http-proxy" / "bin" / "configurable-http-proxy"
-PATH = "/some/path"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "jupyterhub.md"
 TOKEN = "the-token-of-the-tests"
 TRIES = 3
+PR_SET_PDEATHSIG = 1
 OVERRIDES = """
 c = get_config()
 load_subconfig({config!r})
@@ -49,8 +54,14 @@ c.JupyterHub.load_roles.append({{"name": "tests", "services": ["tests"], "scopes
 """
 
 
-def why_no_hub() -> str:
-    """Return what is missing for a hub; "" if nothing is."""
+def require_hub() -> None:
+    """Skip the test if there is no hub, which `./dev test` installs unless npm's registry is blocked."""
+    if reason := _why_no_hub():
+        is_required = "WANLAB_REQUIRE_KERNEL" in os.environ and "WANLAB_NO_PAGE" not in os.environ
+        (pytest.fail if is_required else pytest.skip)(reason)
+
+
+def _why_no_hub() -> str:
     try:
         node()
     except DevError as error:
@@ -58,6 +69,11 @@ def why_no_hub() -> str:
     if find_spec("jupyterhub") is None:
         return "jupyterhub is not installed: ./dev setup"
     return "" if PROXY.exists() else "the proxy of JupyterHub is not installed: ./dev ui"
+
+
+def _end_with_parent() -> None:
+    """Let the hub end, and with it all that it has started, even if the tests are killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _kernel() -> dict[str, str]:
@@ -88,16 +104,18 @@ def _log_in(client: httpx.Client, hub: str, name: str) -> None:
     form = re.search(r'name="_xsrf" value="([^"]+)"', client.get(f"{hub}/login").text)
     assert form is not None
     words = {"username": name, "password": "any", "_xsrf": form[1]}
-    # After signing in, the hub would start the user's laboratory, and wait for it.
-    answer = client.post(f"{hub}/login?next={PATH}/hub/home", data=words)
+    # Without `next`, the hub would start the user's laboratory, and wait for it.
+    home = f"{urlsplit(hub).path}/home"
+    answer = client.post(f"{hub}/login?next={home}", data=words)
     assert answer.is_success, answer.text
 
 
 class RunningHub:
     """Runs a hub with a configuration, and adds what the tests need. Everything ends with it."""
 
-    def __init__(self, place: Path, config: str) -> None:
+    def __init__(self, place: Path, config: str, path: str = "") -> None:
         self.place = place
+        self.path = path
         self.homes = place / "homes"
         self.homes.mkdir()
         self.log = place / "hub.log"
@@ -112,11 +130,11 @@ class RunningHub:
     def _start(self) -> None:
         port = free_port()
         self.origin = f"http://127.0.0.1:{port}"
-        self.url = self.origin + PATH
+        self.url = self.origin + self.path
         overrides = OVERRIDES.format(
             config=str(self.place / "config.py"),
             port=port,
-            path=PATH,
+            path=self.path,
             hub_port=free_port(),
             proxy_port=free_port(),
             proxy=[str(node()), str(PROXY)],
@@ -136,6 +154,7 @@ class RunningHub:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
 
     def _is_up(self) -> bool:
@@ -174,7 +193,7 @@ class RunningHub:
     def student(self, name: str) -> HubUser:
         """Return a user with a laboratory, who has signed in and opened it."""
         self.start_laboratory(name)
-        return HubUser(self, name, f"{PATH}/user/{name}")
+        return HubUser(self, name, f"{self.path}/user/{name}")
 
     def end(self) -> None:
         """End the hub, its proxy and all that it has started."""
@@ -191,3 +210,25 @@ class RunningHub:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+
+
+class PrintedHub(RunningHub):
+    """A hub with the configuration that the page about JupyterHub prints, but for folder and port."""
+
+    def __init__(self, place: Path) -> None:
+        (printed,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
+        self.folder = place / "class"
+        self.folder.mkdir()
+        config = printed.replace("/srv/networks-2026", str(self.folder))
+        super().__init__(place, config.replace("10101", str(free_port())))
+
+    def laboratories(self) -> list[int]:
+        """Return the ids of the processes of students' laboratories."""
+        return [pid for pid, words in self._programs() if "--class-url " in words]
+
+    def services(self) -> list[int]:
+        """Return the ids of the processes of the class, one unless it is being restarted."""
+        return [pid for pid, words in self._programs() if "--class " in words]
+
+    def _programs(self) -> Iterable[tuple[int, str]]:
+        return children(self.process.pid).items()

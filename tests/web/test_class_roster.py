@@ -112,6 +112,17 @@ def test_a_class_without_a_list_says_what_to_write(tmp_path: Path) -> None:
         (["--class", ".", "--memory", "1MB"], "--memory 1MB is too little"),
         (["--class", ".", "--address", "0.0.0.0"], "needs --url, the address"),
         (["--class", "no-such-folder"], "there is no folder no-such-folder"),
+        (["--class-url", "http://x"], "--class-url is for a JupyterHub only"),
+        (["--class", ".", "--teachers", "x"], "--teachers is for a JupyterHub only"),
+        (["--jupyterhub", "--port", "99"], "--port cannot be combined with --jupyterhub"),
+        (["--jupyterhub", "--address", "0.0.0.0"], "--address cannot be combined with"),
+        (["--jupyterhub", "--teachers", "x"], "--teachers cannot be combined with --jupyterhub"),
+        (
+            ["--jupyterhub", "--class", ".", "--memory", "1GB"],
+            "--memory cannot be combined with --jupyterhub and --class",
+        ),
+        (["--jupyterhub"], "--jupyterhub needs the variable JUPYTERHUB_SERVICE_URL"),
+        (["--jupyterhub", "--class", "."], "--jupyterhub needs the variable JUPYTERHUB"),
     ],
 )
 def test_no_option_is_ignored(

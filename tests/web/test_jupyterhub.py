@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from class_client import TWO_HOSTS
-from jupyter_hub import PATH, HubUser, RunningHub, why_no_hub
+from jupyter_hub import HubUser, RunningHub, require_hub
 from patience import PATIENCE_S
 from process_tree import descendants
 from web_client import wait_until
@@ -19,6 +18,7 @@ from websockets.exceptions import InvalidStatus
 from wanlab.web.jupyterhub.environment import HubEnvironment
 from wanlab.web.jupyterhub.sign_in import admits
 
+PATH = "/some/path"
 CONFIG = """
 c.Spawner.cmd = ["wanlab", "web", "--jupyterhub"]
 c.Spawner.environment = {"JUPYTERHUB_ACTIVITY_INTERVAL": "1"}
@@ -28,9 +28,8 @@ pytestmark = pytest.mark.costs(15)
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
-    if reason := why_no_hub():
-        (pytest.fail if "WANLAB_REQUIRE_KERNEL" in os.environ else pytest.skip)(reason)
-    with RunningHub(tmp_path_factory.mktemp("hub"), CONFIG) as hub:
+    require_hub()
+    with RunningHub(tmp_path_factory.mktemp("hub"), CONFIG, PATH) as hub:
         yield hub
 
 

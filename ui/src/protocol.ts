@@ -618,6 +618,7 @@ export interface ClassState {
   networks: number | null;
   graded_s: number | null;
   students: StudentRow[];
+  has_links: boolean;
   grading: string;
   grading_result: string;
 }

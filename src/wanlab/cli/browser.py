@@ -16,10 +16,12 @@ from .options import Cpu, Kernel, SessionFile, Traps, folder_option, machine_cho
 
 CLASS, JUPYTERHUB = "A class", "With a JupyterHub"
 ADDRESS, MEMORY, DISK, NICE = "127.0.0.1", "512MB", "1GB", 5
+TEACHERS = "teachers"
 USED = {
     (False, False): {"FILE", "--port", "--folder", "--session"},
     (True, False): {"--port", "--address", "--url", "--memory", "--disk", "--networks", "--nice"},
-    (False, True): {"FILE", "--folder", "--session", "--memory"},
+    (False, True): {"FILE", "--folder", "--session", "--memory", "--class-url"},
+    (True, True): {"--disk", "--teachers"},
 }
 """The options that have an effect with and without --class and --jupyterhub."""
 
@@ -102,10 +104,26 @@ def web(
         bool,
         typer.Option(
             "--jupyterhub",
-            help="Serve a user of the JupyterHub that starts this command.",
+            help="Serve a user of the JupyterHub that starts this command; with --class, a class.",
             rich_help_panel=JUPYTERHUB,
         ),
     ] = False,
+    class_url: Annotated[
+        str,
+        typer.Option(
+            help="The class that the user belongs to: the address of its service.",
+            metavar="URL",
+            rich_help_panel=JUPYTERHUB,
+        ),
+    ] = "",
+    teachers: Annotated[
+        str,
+        typer.Option(
+            help="With --class: the group of the hub's users who are teachers.",
+            metavar="GROUP",
+            rich_help_panel=JUPYTERHUB,
+        ),
+    ] = TEACHERS,
     session: SessionFile = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address and do not open a browser.")
@@ -123,6 +141,7 @@ def web(
     wanlab web topology.mn
     wanlab web --no-browser --port 9000       on a remote computer, with ssh -L 9000:localhost:9000
     wanlab web --class networks-2026          one server for a class; see wanlab docs class
+    wanlab web --jupyterhub                   for a JupyterHub's spawner; see wanlab docs jupyterhub
 
     With --class, each student has a separate URL, folder, networks and limits, and there is a
     teacher's page. A student runs one network at a time. The URLs are written to
@@ -143,6 +162,8 @@ def web(
         "--disk": (disk, DISK),
         "--networks": (networks, None),
         "--nice": (nice, NICE),
+        "--class-url": (class_url, ""),
+        "--teachers": (teachers, TEACHERS),
     }
     given = [name for name, (value, default) in options.items() if value != default]
     _check_options(given, is_class=class_folder is not None, is_hub=jupyterhub)
@@ -150,7 +171,12 @@ def web(
     if jupyterhub:
         from . import hub_server
 
-        hub_server.run_laboratory(file, folder, session, memory=memory, choice=choice)
+        if class_folder is not None:
+            hub_server.run_class(class_folder, teachers=teachers, disk=disk, choice=choice)
+        else:
+            hub_server.run_laboratory(
+                file, folder, session, memory=memory, class_url=class_url, choice=choice
+            )
     elif class_folder is not None:
         from . import class_server
 
@@ -185,11 +211,12 @@ def _check_options(given: Iterable[str], *, is_class: bool, is_hub: bool) -> Non
     for name in given:
         if name in used:
             continue
+        if name in ("--class-url", "--teachers") and not is_hub:
+            raise WanlabError(f"{name} is for a JupyterHub only", "add --jupyterhub")
         if not is_class and not is_hub:
             raise WanlabError(f"{name} is for classes only", "add --class FOLDER")
-        raise WanlabError(
-            f"{name} cannot be combined with {'--jupyterhub' if is_hub else '--class'}"
-        )
+        others = ["--jupyterhub"] * is_hub + ["--class"] * is_class
+        raise WanlabError(f"{name} cannot be combined with {' and '.join(others)}")
 
 
 def opens_without_arguments() -> bool:

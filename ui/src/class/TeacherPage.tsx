@@ -47,7 +47,7 @@ export function TeacherPage() {
             onChange={(event) => setWords(event.target.value)}
           />
           {state && <Grading progress={state.grading} onChanged={refresh} onProblem={setStopProblem} />}
-          {!showsCards && (
+          {state?.has_links && !showsCards && (
             <button type="button" className="button" onClick={() => setShowsCards(true)}>
               Sign-in cards
             </button>

@@ -1,4 +1,4 @@
-"""The state of a class: students, their running networks, and their hand-ins."""
+"""The class of one computer: a process for each student."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ import asyncio
 import hmac
 import multiprocessing
 import os
-import time
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import msgspec
 
-from wanlab.errors import WanlabError, did_you_mean
-from wanlab.input_file import read_input
-from wanlab.json_text import decode_json
-from wanlab.labs import catalog
 from wanlab.machine.embedded import find_image
 from wanlab.network import NO_CHOICE, MachineChoice
 
-from ..folder import write_atomically
 from ..running_tasks import RunningTasks
 from ..server.auth import ServerAddress
 from .front import ServeConnection
-from .grading import ClassGrading, grade_class
-from .kept_hand_ins import hand_ins_in, keep, size_of
-from .messages import Status
+from .grading import grade_class
+from .kept_hand_ins import hand_ins_in, size_of
+from .page_state import StudentLink
 from .process_limits import process_limits
-from .roster import Participant, Roster, cookie_of
+from .roster import Roster, cookie_of, link
 from .sandbox import (
     StudentSandbox,
     check_readable,
@@ -37,51 +30,19 @@ from .sandbox import (
     needed_folders,
     readable_folders,
 )
+from .seats import Seat, Seats
 from .student_process import StudentProcess
 from .student_server import StudentSettings
 
-STATE = "students.json"
 PRELOADED = ("__main__", "wanlab.web.classroom.student_server")
 MORE_FILE_BYTES = 256 << 20
 """A file with the memory of a network is that much larger than the memory."""
-RUNNING = ("starting", "running", "stopping")
 
 
-class SavedStudent(msgspec.Struct):
-    """The data about a student that is kept when the server ends."""
-
-    seen_s: float | None = None
-    status: Status = Status()
-
-
-SAVED_STUDENTS = msgspec.json.Decoder(dict[str, SavedStudent])
-
-
-@dataclass
-class Seat:
-    """A student, with the student's process while it runs."""
-
-    participant: Participant
-    number: int
-    status: Status = field(default_factory=Status)
-    seen_s: float | None = None
-    process: StudentProcess | None = None
-    kept_bytes: int = 0
-    """The size of the student's hand-ins, as the student's process knows it."""
-
-    @property
-    def is_online(self) -> bool:
-        """Whether a browser of the student is connected."""
-        return self.process is not None and self.status.browsers > 0
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the student has a network."""
-        return self.process is not None and self.status.phase in RUNNING
-
-
-class Hub:
+class Hub(Seats[StudentProcess]):
     """Starts a process for each student who connects. In all, `networks` may run at once."""
+
+    has_links = True
 
     def __init__(
         self,
@@ -102,8 +63,7 @@ class Hub:
         for it in roster.participants:
             if it.user:
                 check_readable(it.user, needed)
-        self.roster = roster
-        self.grading = ClassGrading(roster, partial(grade_class, choice=choice))
+        super().__init__(roster, partial(grade_class, choice=choice))
         self.address = address
         self.networks = networks
         self._nice = nice
@@ -112,12 +72,6 @@ class Hub:
         self._context = forkserver_context()
         self._context.set_forkserver_preload(list(PRELOADED))
         self._ending = RunningTasks()
-        self._state = roster.folder / ".wanlab" / STATE
-        saved = _read_state(self._state)
-        self.seats = {
-            it.name: Seat(it, number, *_resumed(saved.get(it.name)))
-            for number, it in enumerate(roster.participants)
-        }
         self._by_cookie = {_digest(it.cookie): it.name for it in roster.participants}
         self.teacher_cookie = cookie_of(roster.teacher_token)
 
@@ -125,6 +79,11 @@ class Hub:
         """Return the cookie for each token, the teacher's included."""
         pairs = [(it.token, it.cookie) for it in self.roster.participants]
         return {self.roster.teacher_token: self.teacher_cookie, **dict(pairs)}
+
+    def links(self) -> tuple[StudentLink, ...]:
+        """Return the link of each student."""
+        url = self.address.url
+        return tuple(StudentLink(it.name, link(url, it.token)) for it in self.roster.participants)
 
     def prepare(self) -> None:
         """Load the modules that all students' processes share, which takes a few seconds."""
@@ -140,12 +99,12 @@ class Hub:
         name = self._by_cookie.get(_digest(cookie))
         return None if name is None else partial(self._serve, self.seats[name])
 
-    def _serve(self, seat: Seat, connection: int, received: bytes) -> bool:
-        if seat.process is None:
-            seat.process = self._start(seat)
-        return seat.process.serve(connection, received)
+    def _serve(self, seat: Seat[StudentProcess], connection: int, received: bytes) -> bool:
+        if seat.laboratory is None:
+            seat.laboratory = self._start(seat)
+        return seat.laboratory.serve(connection, received)
 
-    def _start(self, seat: Seat) -> StudentProcess:
+    def _start(self, seat: Seat[StudentProcess]) -> StudentProcess:
         who, limits = seat.participant, seat.participant.limits
         seat.kept_bytes = size_of(hand_ins_in(who.hand_ins))
         settings = StudentSettings(
@@ -171,24 +130,19 @@ class Hub:
         return StudentProcess(
             self._context,
             settings,
-            on_status=partial(self._note_status, seat),
+            on_status=seat.note_status,
             on_ask=lambda: self._reason_against(seat),
-            on_hand_in=partial(self._keep, seat),
+            on_hand_in=partial(self.keep, seat),
             on_end=lambda: self._note_end(seat),
         )
 
-    def _note_status(self, seat: Seat, status: Status) -> None:
-        if status.browsers or seat.status.browsers:
-            seat.seen_s = time.time()
-        seat.status = status
-
-    def _note_end(self, seat: Seat) -> None:
-        process, seat.process = seat.process, None
-        seat.status = msgspec.structs.replace(seat.status, browsers=0, phase="stopped", nodes=0)
+    def _note_end(self, seat: Seat[StudentProcess]) -> None:
+        process = seat.laboratory
+        seat.note_end()
         if process is not None:
             self._ending.start(process.close())
 
-    def _reason_against(self, asking: Seat) -> str:
+    def _reason_against(self, asking: Seat[StudentProcess]) -> str:
         """Return why a network of a student must not start now, or ""."""
         if self.networks is None:
             return ""
@@ -198,59 +152,15 @@ class Hub:
             return ""
         return f"the class has reached its limit of running networks ({self.networks})"
 
-    # -- the teacher ------------------------------------------------------------------------------
-
-    def stop_network(self, name: str) -> None:
-        """Stop the network of a student."""
-        if name not in self.seats:
-            raise WanlabError(f"there is no student {name}", did_you_mean(name, self.seats))
-        process = self.seats[name].process
-        if process is None or not self.seats[name].is_running:
-            raise WanlabError(f"{name} has no running network")
-        process.stop_network()
-
-    def process_of(self, number: int) -> StudentProcess | None:
-        """Return the process of the student with this number, if it runs."""
-        return next((it.process for it in self.seats.values() if it.number == number), None)
-
-    # -- hand-ins ---------------------------------------------------------------------------------
-
-    def _keep(self, seat: Seat, unit: str, packed: bytes) -> int:
-        """Keep a student's hand-in; return the bytes of all that are kept. WanlabError if it is not."""
-        who = seat.participant
-        if unit not in catalog.names():
-            raise WanlabError(f"there is no unit {unit}")
-        # What the student's process reports includes the hand-ins that it knows of.
-        folder_bytes = max(0, seat.status.disk_bytes - seat.kept_bytes)
-        keep(
-            who.hand_ins,
-            unit,
-            who.seed,
-            packed,
-            folder_bytes=folder_bytes,
-            limit_bytes=who.limits.disk_bytes,
-        )
-        seat.kept_bytes = size_of(hand_ins_in(who.hand_ins))
-        return seat.kept_bytes
-
     # -- the end ----------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """End all processes and their networks."""
         await self.grading.close()
-        processes = [seat.process for seat in self.seats.values() if seat.process is not None]
+        processes = [seat.laboratory for seat in self.seats.values() if seat.laboratory is not None]
         await asyncio.gather(*(process.close() for process in processes))
         await self._ending.wait()
         self.save()
-
-    def save(self) -> None:
-        """Save what the teacher's page shows about students who are offline."""
-        saved = {
-            name: SavedStudent(seat.seen_s, seat.status)
-            for name, seat in self.seats.items()
-            if seat.seen_s is not None
-        }
-        write_atomically(self._state, msgspec.json.encode(saved))
 
 
 def forkserver_context() -> ForkServerContext:
@@ -266,17 +176,3 @@ def forkserver_context() -> ForkServerContext:
 def _digest(cookie: str) -> bytes:
     """Return the digest by which a cookie is looked up, so that timing reveals nothing about cookies."""
     return hmac.digest(b"wanlab", cookie.encode(), "sha256")
-
-
-def _read_state(path: Path) -> dict[str, SavedStudent]:
-    try:
-        return decode_json(read_input(path), SAVED_STUDENTS)
-    except WanlabError:
-        return {}
-
-
-def _resumed(saved: SavedStudent | None) -> tuple[Status, float | None]:
-    if saved is None:
-        return Status(), None
-    status = msgspec.structs.replace(saved.status, browsers=0, phase="stopped", nodes=0)
-    return status, saved.seen_s

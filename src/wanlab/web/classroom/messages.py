@@ -32,11 +32,15 @@ class Serve(ToStudent, frozen=True):
 
 
 class Look(ToStudent, frozen=True):
-    """Answer the teacher, who only looks, over the socket that comes with this message."""
+    """Answer the teacher, who only looks, over the socket that comes with this message.
+
+    With a JupyterHub, it is a WebSocket that the laboratory has to open under this `number`.
+    """
 
     path: str
     query: str
     is_socket: bool
+    number: int = 0
 
 
 class StopNetwork(ToStudent, frozen=True):
@@ -67,6 +71,12 @@ class UnitState(msgspec.Struct, frozen=True):
     steps: int
     points: float | None = None
     of: float | None = None
+
+
+class Enrolled(ToStudent, frozen=True):
+    """The first message of a class to a laboratory that a JupyterHub has started."""
+
+    seed: int
 
 
 class ToHub(msgspec.Struct, frozen=True, tag_field="is", tag=str.lower):
@@ -105,7 +115,7 @@ class HandedIn(ToHub, frozen=True):
 
 Message = TypeVar("Message", bound=ToStudent | ToHub)
 TO_STUDENT: msgspec.msgpack.Decoder[ToStudent] = msgspec.msgpack.Decoder(
-    Union[Serve, Look, StopNetwork, Admitted, Kept]  # noqa: UP007
+    Union[Serve, Look, StopNetwork, Admitted, Kept, Enrolled]  # noqa: UP007
 )
 TO_HUB: msgspec.msgpack.Decoder[ToHub] = msgspec.msgpack.Decoder(
     Union[Status, Ask, HandedIn]  # noqa: UP007

@@ -57,6 +57,8 @@ class ClassState(msgspec.Struct, frozen=True):
     networks: int | None
     graded_s: float | None
     students: tuple[StudentRow, ...]
+    has_links: bool = True
+    """Whether students sign in with links."""
     grading: str = ""
     """The progress of the grading that is in progress; "" if none is."""
     grading_result: str = ""

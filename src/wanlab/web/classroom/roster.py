@@ -36,6 +36,7 @@ MAX_NAME_BYTES = 200
 MAX_SEED = 999_999
 MIN_MEMORY_BYTES = 128 << 20
 MEMORY, DISK, USER = "memory", "disk", "user"
+STUDENT = "student"
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,15 @@ def cookie_of(token: str) -> str:
     return hmac.new(token.encode(), b"wanlab class cookie", hashlib.sha256).hexdigest()
 
 
-def read_roster(folder: Path, limits: Limits) -> Roster:
+def read_roster(folder: Path, limits: Limits, *, may_be_empty: bool = False) -> Roster:
     """Read the class, and make the seeds, tokens and folders that are missing.
 
     `limits` hold where the list has no columns for them. InputError names all rows that are wrong.
+    With `may_be_empty`, the class may have no list yet: see `enrol`.
     """
     folder = folder.resolve()
-    students = students_with_seeds(folder)
+    is_empty = may_be_empty and not (folder / STUDENTS).is_file()
+    students = [] if is_empty else students_with_seeds(folder)
     problems = [problem for student in students for problem in _problems(student)]
     if problems:
         raise InputError(problems, str(folder / STUDENTS))
@@ -107,6 +110,25 @@ def read_roster(folder: Path, limits: Limits) -> Roster:
             )
         )
     return Roster(folder, tokens.get((TEACHER, "")) or new_token(), tuple(participants))
+
+
+def enrol(folder: Path, name: str) -> None:
+    """Add a student to the list, which is created if there is none. InputError if the name is unfit."""
+    path = folder / STUDENTS
+    if problems := _problems(Student(name, 0)):
+        raise InputError(problems, str(path))
+    listed = read_table(path) if path.is_file() else None
+    columns, name_column = (listed.columns, listed.name_column) if listed else ((STUDENT,), STUDENT)
+    rows = [row for _, row in listed.rows] if listed else []
+    if SEED in columns:
+        rows.append({name_column: name, SEED: str(secrets.randbelow(MAX_SEED) + 1)})
+    else:
+        rows.append({name_column: name})
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(path, table.getvalue().encode())
 
 
 def write_links(roster: Roster, url: str) -> Path:

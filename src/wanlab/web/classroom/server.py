@@ -8,6 +8,7 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from wanlab.errors import WanlabError
@@ -32,6 +33,7 @@ from .front import front_protocol
 from .hub import Hub
 from .roster import Limits, Roster, link, read_roster, write_links
 from .sandbox import MEMORY, runs_as_root
+from .seats import Seats
 from .teacher import teacher_application
 
 SAVE_REAL_S = 30.0
@@ -133,7 +135,7 @@ async def _serve(
         count = sum(seat.is_running for seat in hub.seats.values())
         return f"networks are running ({count})" if count else ""
 
-    saving = asyncio.create_task(_save_regularly(hub))
+    saving = asyncio.create_task(save_regularly(hub))
     try:
         with signals_that_end(server, running, "them all"):
             await server.serve(sockets=[listening])
@@ -160,8 +162,9 @@ def _announce(roster: Roster, links: Path, url: str) -> None:
     )
 
 
-async def _save_regularly(hub: Hub) -> None:
+async def save_regularly(seats: Seats[Any]) -> None:
+    """Save what the teacher's page shows, again and again."""
     while True:
         await asyncio.sleep(SAVE_REAL_S)
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(hub.save)
+            await asyncio.to_thread(seats.save)

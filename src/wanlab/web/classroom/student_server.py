@@ -26,7 +26,6 @@ from wanlab.errors import WanlabError
 from ..laboratory import Laboratory
 from ..limits import ClassRules, FolderLimit
 from ..measuring import curves  # noqa: F401  (loaded here, shared by all students)
-from ..protocol.messages import MessagePush
 from ..running_tasks import RunningTasks
 from ..server.app import STATIC, application
 from ..server.auth import USE_THE_LINK, AuthMiddleware, ServerAddress
@@ -44,9 +43,9 @@ from .messages import (
     Status,
     StopNetwork,
     ToHub,
-    UnitState,
 )
 from .sandbox import StudentSandbox
+from .student_activity import BY_THE_TEACHER, status_of, stop_network
 
 STATUS_REAL_S = 1.0
 MEASURE_FOLDER_EVERY = 3
@@ -149,7 +148,7 @@ class _StudentServer:
             case Look() if file is not None:
                 self._tasks.start(answer_look(self._app, message, socket.socket(fileno=file)))
             case StopNetwork():
-                self._tasks.start(self._stop("the teacher has stopped the network"))
+                self._tasks.start(stop_network(self._laboratory, BY_THE_TEACHER))
             case Admitted():
                 self._admitted.put_nowait(message.reason)
             case Kept():
@@ -204,7 +203,7 @@ class _StudentServer:
             try:
                 if turn % MEASURE_FOLDER_EVERY == 0:
                     await self._check_folder()
-                status = self._status()
+                status = status_of(self._laboratory, self._limit)
                 if status != self._last and messages.send(self._control, status):
                     self._last = status
             except Exception:
@@ -215,38 +214,8 @@ class _StudentServer:
     async def _check_folder(self) -> None:
         if await asyncio.to_thread(self._limit.is_exceeded):
             hint = "run it again and delete files in a terminal; the folder may not grow further"
-            await self._stop(f"the network was stopped: {self._limit.reason()}", hint)
-
-    async def _stop(self, reason: str, hint: str = "") -> None:
-        """Stop the network, and show the reason until the student closes it."""
-        laboratory = self._laboratory
-        if laboratory.session.is_stopped:
-            return
-        laboratory.broadcast.push(MessagePush(level="error", what=reason, hint=hint))
-        await laboratory.session.stop()
-
-    def _status(self) -> Status:
-        laboratory = self._laboratory
-        lessons = laboratory.lessons
-        plan = laboratory.session.plan
-        phase = laboratory.session.snapshot().phase
-        open_unit = lessons.unit.name if lessons.unit is not None else ""
-        units = tuple(
-            UnitState(it.unit, len(it.done), it.steps, it.points, it.of)
-            for it in lessons.snapshot().lessons
-            if it.done or it.points is not None or it.unit == open_unit
-        )
-        return Status(
-            browsers=sum(not browser.looks for browser in laboratory.broadcast.browsers),
-            phase=phase,
-            nodes=len(plan.document.nodes) if plan is not None and phase != "stopped" else 0,
-            open_unit=open_unit,
-            units=units,
-            disk_bytes=self._limit.used_bytes,
-            hand_raised_s=lessons.hand_raised_s,
-            idle_since_s=lessons.idle_since_s,
-            is_full=self._limit.used_bytes > self._limit.limit_bytes,
-        )
+            what = f"the network was stopped: {self._limit.reason()}"
+            await stop_network(self._laboratory, what, hint)
 
 
 class _HandedOver(LimitedProtocol):

@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,11 +22,11 @@ from wanlab.labs.grade_tables import spreadsheet_cell
 
 from ..laboratory import error_body
 from ..server.app import MIN_COMPRESSED_BYTES, NOT_BUILT, STATIC, Assets, documentation_routes
-from .hub import Hub, Seat
 from .kept_hand_ins import hand_ins_in
 from .looking import Looking
-from .page_state import ClassState, GradeRow, HandInRow, StudentLink, StudentRow
-from .roster import GRADES, link
+from .page_state import ClassState, GradeRow, HandInRow, StudentRow
+from .roster import GRADES
+from .seats import Seat, Seats
 
 PAGE = "class.html"
 GRADES_FILE = "grades.csv"
@@ -50,7 +51,7 @@ CSV_COLUMNS = (
 TIME = "%Y-%m-%d %H:%M:%S"
 
 
-def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:
+def teacher_application(seats: Seats[Any], static: Path = STATIC) -> Starlette:
     """Return the application for the teacher, without authentication."""
     routes = [
         Route("/", _page),
@@ -61,17 +62,18 @@ def teacher_application(hub: Hub, static: Path = STATIC) -> Starlette:
         Route("/api/class/grade", _grade, methods=["POST"]),
         Route("/api/class/grade/cancel", _cancel_grading, methods=["POST"]),
     ]
-    routes += [Mount("/look", Looking(hub.process_of, static)), *documentation_routes()]  # type: ignore[list-item]
+    routes += [Mount("/look", Looking(seats.laboratory_of, static)), *documentation_routes()]  # type: ignore[list-item]
     if (static / "assets").is_dir():
         routes.append(Mount("/assets", Assets(directory=static / "assets")))  # type: ignore[arg-type]
-    app = Starlette(routes=routes, exception_handlers={WanlabError: _error})  # type: ignore[dict-item]
+    app = Starlette(routes=routes, exception_handlers={WanlabError: error_response})  # type: ignore[dict-item]
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES)
-    app.state.hub = hub
+    app.state.seats = seats
     app.state.static = static
     return app
 
 
-async def _error(request: Request, error: WanlabError) -> Response:
+async def error_response(request: Request, error: WanlabError) -> Response:
+    """Return an error as the answer to a request."""
     return Response(msgspec.json.encode(error_body(error)), 400, media_type="application/json")
 
 
@@ -83,57 +85,55 @@ async def _page(request: Request) -> Response:
 
 
 async def _class(request: Request) -> Response:
-    state = await run_in_threadpool(class_state, request.app.state.hub)
+    state = await run_in_threadpool(class_state, request.app.state.seats)
     return Response(msgspec.json.encode(state), media_type="application/json")
 
 
 async def _csv(request: Request) -> Response:
-    state = await run_in_threadpool(class_state, request.app.state.hub)
+    state = await run_in_threadpool(class_state, request.app.state.seats)
     name = time.strftime("class-%Y-%m-%d-%H%M.csv", time.localtime(state.now_s))
     headers = {"Content-Disposition": f"attachment; filename={name}"}
     return Response(class_table(state), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 async def _links(request: Request) -> Response:
-    hub: Hub = request.app.state.hub
-    links = [
-        StudentLink(it.name, link(hub.address.url, it.token)) for it in hub.roster.participants
-    ]
+    links = request.app.state.seats.links()
     headers = {"Cache-Control": "no-store"}
     return Response(msgspec.json.encode(links), media_type="application/json", headers=headers)
 
 
 async def _stop(request: Request) -> Response:
-    request.app.state.hub.stop_network(request.path_params["name"])
+    request.app.state.seats.stop_network(request.path_params["name"])
     return Response(status_code=204)
 
 
 async def _grade(request: Request) -> Response:
-    request.app.state.hub.grading.start()
+    request.app.state.seats.grading.start()
     return Response(status_code=204)
 
 
 async def _cancel_grading(request: Request) -> Response:
-    request.app.state.hub.grading.cancel()
+    request.app.state.seats.grading.cancel()
     return Response(status_code=204)
 
 
-def class_state(hub: Hub) -> ClassState:
+def class_state(seats: Seats[Any]) -> ClassState:
     """Return what the page shows."""
-    grades_path = hub.roster.folder / GRADES / GRADES_FILE
+    grades_path = seats.roster.folder / GRADES / GRADES_FILE
     grades, graded_s = read_grades(grades_path)
     return ClassState(
-        folder=str(hub.roster.folder),
+        folder=str(seats.roster.folder),
         now_s=time.time(),
-        networks=hub.networks,
+        networks=seats.networks,
+        has_links=seats.has_links,
         graded_s=graded_s,
-        grading=hub.grading.progress,
-        grading_result=hub.grading.result,
-        students=tuple(_row(seat, grades.get(name, ())) for name, seat in hub.seats.items()),
+        grading=seats.grading.progress,
+        grading_result=seats.grading.result,
+        students=tuple(_row(seat, grades.get(name, ())) for name, seat in [*seats.seats.items()]),
     )
 
 
-def _row(seat: Seat, grades: Iterable[GradeRow]) -> StudentRow:
+def _row(seat: Seat[Any], grades: Iterable[GradeRow]) -> StudentRow:
     who, status = seat.participant, seat.status
     return StudentRow(
         name=who.name,

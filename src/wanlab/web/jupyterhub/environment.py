@@ -51,7 +51,7 @@ class HubEnvironment:
             if not (value := variables.get(name, "")):
                 raise WanlabError(
                     f"--jupyterhub needs the variable {name}",
-                    "let a JupyterHub start this command",
+                    "let a JupyterHub start this command: see wanlab docs jupyterhub",
                 )
             return value
 

@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,6 +28,7 @@ from ..server.server import (
     signals_that_end,
     write_address,
 )
+from .class_link import ClassLink
 from .environment import HubEnvironment, read_environment
 from .hub_api import HubApi, HubUnavailableError
 from .sign_in import HubSignIn
@@ -37,12 +38,17 @@ CHECK_USE_REAL_S = 1.0
 
 @dataclass(frozen=True)
 class HubLaboratory:
-    """What is served. `memory_bytes` are those of a network."""
+    """What is served.
+
+    memory_bytes   of a network
+    class_url      the address of the class that the user belongs to, or ""
+    """
 
     file: Path | None
     folder: Path | None
     session_file: Path | None
     memory_bytes: int
+    class_url: str = ""
     choice: MachineChoice = NO_CHOICE
 
 
@@ -70,22 +76,30 @@ async def _serve(
     api = HubApi(environment)
     await api.check()
     rules = ClassRules(memory_bytes=options.memory_bytes, choice=options.choice)
+    if class_link := ClassLink(options.class_url, environment.token) if options.class_url else None:
+        connection, seed = await class_link.enrol()
+        rules = replace(rules, seed=seed, hand_in=class_link.hand_in)
     laboratory = Laboratory(folder, options.session_file, rules)
     if path is not None:
         laboratory.editor.open(commands.OpenCommand(path=path))
     else:
         laboratory.editor.reopen()  # the hub ends unused laboratories, and starts them again
     write_address(address, environment.path, laboratory.folder.state_folder)
-    app = HubSignIn(application(laboratory, STATIC), environment, api)
-    server = SignallessServer(configuration(app, LimitedProtocol))
-    reporting = asyncio.create_task(_report_use(laboratory, environment, api))
+    app = application(laboratory, STATIC)
+    signed_in = HubSignIn(app, environment, api)
+    server = SignallessServer(configuration(signed_in, LimitedProtocol))
+    tasks = [asyncio.create_task(_report_use(laboratory, environment, api))]
+    if class_link is not None:
+        tasks.append(asyncio.create_task(class_link.serve(laboratory, app, connection)))
     print(f"the laboratory is open for the JupyterHub: {environment.path}/", flush=True)
     try:
         # The hub asks nobody whether it may end a laboratory, so neither do we.
         with signals_that_end(server, lambda: "", ""):
             await server.serve(sockets=[listening])
     finally:
-        reporting.cancel()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await laboratory.close()
         api.close()
 
