@@ -26,6 +26,7 @@ from .unit import CLIENT, Check, CheckFlow, Unit
 SETTLE = "500ms"
 PING_ANSWER = " bytes from "
 FLOW_PROGRAM = "iperf3"
+FLOW_ERROR = re.compile(r'^\s*"error":\s*"(.*)"|^iperf3: error - (.*)', re.MULTILINE)
 RATE = re.compile(r"\b(tbf|htb|hfsc|cake|maxrate|rate)\b")
 ENDLESS = "not measured: nothing limits the rate of this network yet, so the test would not end"
 DETOUR = "not measured, because packets could avoid the ports that they must pass: {}"
@@ -242,6 +243,7 @@ def _measure(
         measurement = measured[check.flows]
         if measurement.ended:
             raise WanlabError(measurement.ended)
+        _verify_load(check, measurement)
         _verify_path(check, measurement)
         return StepOutput("".join(measurement.outputs), measurement.outputs)
     node = _node(check.terminal, network)
@@ -261,6 +263,18 @@ def _since(before: Mapping[str, Sent], after: Mapping[str, Sent]) -> dict[str, S
         port: Sent(sent.packets - before[port].packets, sent.bytes - before[port].bytes)
         for port, sent in after.items()
     }
+
+
+def _verify_load(check: Check, measurement: Measurement) -> None:
+    """Raise WanlabError if a ping was measured beside a flow that sent nothing."""
+    if not check.metric.startswith("ping"):
+        return
+    for flow, output in zip(check.flows, measurement.outputs, strict=True):
+        error = FLOW_ERROR.search(output) if FLOW_PROGRAM in flow.command else None
+        if error and not _received_bytes(output):
+            raise WanlabError(
+                f"the flow from {flow.client} to {flow.server} failed: {error[1] or error[2]}"
+            )
 
 
 def _verify_path(check: Check, measurement: Measurement) -> None:
@@ -299,7 +313,7 @@ def _run_flows(
 
     If a server of the student is already running, the clients connect to that one.
     """
-    servers = [_start_server(flow, network) for flow in flows]
+    servers = [_start_server(flow, network) for flow in flows if FLOW_PROGRAM in flow.command]
     network.run_for(SETTLE)
     clients = [_node(flow.client, network).start(flow.command) for flow in flows]
     ended = ""
