@@ -59,7 +59,7 @@ def test_the_numbers_to_look_at_before_class_are_those_of_the_page() -> None:
     counts = Counter(cells[6] for unit_rows in numbers().values() for cells in unit_rows)
     lines = course_numbers.table().splitlines()[2:]
     assert len(lines) == counts["contradicts"] + counts["cause unknown"]
-    assert "| Lab 18 | CoDel, CUBIC, throughput |" in "\n".join(lines)
+    assert "| Lab 20 | FIFO, h1, throughput |" in "\n".join(lines)
 
 
 def test_each_ratio_follows_from_the_numbers_beside_it() -> None:
