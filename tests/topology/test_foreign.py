@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from wanlab.errors import WanlabError
-from wanlab.topology import Host, Router, Switch, check, load, loads
+from wanlab.topology import Host, Router, Switch, check, load, loads, save
 from wanlab.topology.foreign import Imported, import_file, import_text, program_of
 
 LAB = """
@@ -400,3 +400,16 @@ def test_cycles_are_collected_again_after_a_file_was_read() -> None:
         with contextlib.suppress(WanlabError):
             loads(text, "a.yaml")
         assert gc.isenabled()
+
+
+def test_a_host_without_an_address_gets_none(tmp_path: Path) -> None:
+    """One by rule, 10.0.0.1/8, would be in the way of what a lab's user types: 10.0.1.10/24."""
+    text = "name: x\ntopology:\n  nodes: {a: {kind: linux}, b: {kind: linux}}\n"
+    text += "  links: [{endpoints: ['a:eth1', 'b:eth1']}]\n"
+    imported = import_text(text, "x.clab.yml")
+    assert [host.ip for host in imported.topology.hosts] == ["", ""]
+    assert "a, b: has no address in the file, and gets none" in map(str, imported.notes)
+    for name in ("x.yaml", "x.mn"):
+        save(imported.topology, tmp_path / name)
+        assert [host.ip for host in load(tmp_path / name).hosts] == ["", ""], name
+    assert "ip: none" in (tmp_path / "x.yaml").read_text()

@@ -11,7 +11,7 @@ from typing import Any
 
 from wanlab.fields import Fields
 from wanlab.topology import model
-from wanlab.topology.files.plain import NODE_KINDS, NODE_READERS, PORT_READERS
+from wanlab.topology.files.plain import NODE_KINDS, NODE_READERS, PORT_READERS, read_ip
 from wanlab.topology.model import NetFlow, Port, SFlow
 from wanlab.topology.nic import WORDS as NIC_WORDS
 from wanlab.topology.schedule import WORDS as SCHEDULE_WORDS
@@ -23,9 +23,11 @@ READER_TYPES = {
     Fields.number: "number",
     Fields.word: "text",
     Fields.text: "text",
+    read_ip: "text",
     Fields.texts: "list of texts",
     Fields.flag: "true or false",
 }
+OTHER_DEFAULTS = {("host", "ip"): "by rule"}
 OTHER_TYPES = {
     "netflow": "mapping",
     "sflow": "mapping",
@@ -218,7 +220,8 @@ def _node_section(kind: str) -> str:
         elif key == "frr_file":
             rows.append((key, "file", "none", "file with that text", "r1.conf"))
         else:
-            kept = (key, _type_of(key, NODE_READERS[key]), _default(defaults[key]))
+            default = OTHER_DEFAULTS.get((kind, key)) or _default(defaults[key])
+            kept = (key, _type_of(key, NODE_READERS[key]), default)
             rows.append((*kept, meanings.get(key, ""), example(kind, key)))  # type: ignore[arg-type]
     about = (inspect.getdoc(node) or "").strip()
     return f"### {kind.capitalize()}\n\n{about}\n\n{_table(rows)}"

@@ -67,7 +67,7 @@ class Host(Node):
     kind_of_node = "host"
 
     ip: str | None = None
-    """With its prefix ("10.0.0.1/8"). None: by rule. "": its first port's, or none."""
+    """With its prefix ("10.0.0.1/8"). None: by rule. "", in files "none": its first port's, or none."""
     mac: str | None = None
     """MAC address of its first port. None: by rule."""
     in_root: bool = False

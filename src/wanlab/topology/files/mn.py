@@ -375,7 +375,7 @@ def _read_host(item: Fields) -> Node:
         opts.text("hostname") or f"h{number}",
         number=number,
         **common,
-        ip=opts.text("ip"),
+        ip=plain.read_ip(opts, "ip"),
         default_route=opts.text("defaultRoute"),
         private_directories=plain.read_private_directories(opts, "privateDirectory"),
         vlan_interfaces=plain.read_vlan_interfaces(opts, "vlanInterfaces"),
@@ -395,7 +395,7 @@ def _write_host(host: Node) -> Entry:
         "sched": host.scheduler or "host",
     }
     optional = {
-        "ip": host.ip,
+        "ip": plain.ip_word(host.ip),
         "defaultRoute": host.default_route,
         "privateDirectory": [
             mount if folder is None else [mount, folder]

@@ -77,6 +77,8 @@ def node_to_plain(node: Node) -> dict[str, object]:
     plain: dict[str, object] = {node.kind_of_node: node.name}
     for field in fields(node):
         value = getattr(node, field.name)
+        if field.name == "ip":
+            value = ip_word(value)
         if field.name not in ("name", "extra") and value != field.default:
             plain[field.name] = _listed(value)
     return {**plain, **_extra_to_plain(node.extra)}
@@ -129,6 +131,9 @@ def _listed(value: object) -> object:
 
 
 # Reading
+
+NO_ADDRESS = "none"
+"""The word of files for a host without an address: an empty text counts as missing."""
 
 
 def read_topology(file: Fields) -> Topology:
@@ -239,6 +244,17 @@ def _extra(item: Fields) -> dict[str, object]:
     return extra if isinstance(extra, dict) else {}
 
 
+def read_ip(item: Fields, key: str) -> str | None:
+    """Return the address of a node; "" if it is to have none. None, or no field: by rule."""
+    text = item.text(key)
+    return "" if text == NO_ADDRESS else text
+
+
+def ip_word(ip: str | None) -> str | None:
+    """Return what `read_ip` reads as this address."""
+    return NO_ADDRESS if ip == "" else ip
+
+
 def read_private_directories(item: Fields, key: str) -> tuple[tuple[str, str | None], ...]:
     """Read a list of "/var/run" or ["/var/log", "/home/me/log"]."""
     directories: list[tuple[str, str | None]] = []
@@ -340,7 +356,8 @@ NODE_READERS: Mapping[str, Callable[[Fields, str], object]] = {
     **dict.fromkeys(("x", "y"), Fields.number),
     "cpu": read_node_cpu,
     **dict.fromkeys(("cores", "dpid"), Fields.word),
-    **dict.fromkeys(("start_command", "stop_command", "ip", "mac", "default_route"), Fields.text),
+    "ip": read_ip,
+    **dict.fromkeys(("start_command", "stop_command", "mac", "default_route"), Fields.text),
     **dict.fromkeys(("scheduler", "kind", "protocol", "address"), Fields.text),
     **dict.fromkeys(("fail_mode", "datapath", "frr"), Fields.text),
     **dict.fromkeys(("external_interfaces", "controllers", "protocols", "routes"), Fields.texts),

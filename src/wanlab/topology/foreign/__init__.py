@@ -82,9 +82,9 @@ def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -
     topology, notes = read(text, name, read_file)
     topology = _with_port_names(_with_host_addresses(topology))
     notes += [
-        Problem(host.name, "has no address in the file, so it gets one automatically")
+        Problem(host.name, "has no address in the file, and gets none")
         for host in topology.hosts
-        if host.ip is None
+        if not host.ip
     ]
     positions = {(node.x, node.y) for node in topology.nodes}
     topology = arranged(topology) if len(positions) == 1 else topology
@@ -92,12 +92,16 @@ def import_text(text: str, name: str, read_file: ReadFile = lambda name: None) -
 
 
 def _with_host_addresses(topology: Topology) -> Topology:
-    """Move the address of each host's first port to the host, where the properties show it."""
+    """Move the address of each host's first port to the host, where the properties show it.
+
+    A host without an address gets none, as in the program that the file is from: one by rule would
+    be in the way of those that its user sets, as 10.0.0.1/8 is of a network 10.1.0.0/24.
+    """
     first = {
         name: ports[0] for host in topology.hosts if (ports := topology.ports(name := host.name))
     }
     nodes = tuple(
-        replace(node, ip=first[node.name].ip)
+        replace(node, ip=first[node.name].ip or "")
         if node.name in first and isinstance(node, Host)
         else node
         for node in topology.nodes
