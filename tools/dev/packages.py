@@ -74,8 +74,7 @@ FOR_TESTS = (
     Package("hping3", "hping3"),
     Package("memcached", "memcached"),
     Package("netcat-openbsd", "nc"),
-    # Servers under load. openssh-server is left out: it opens the computer to logins.
-    Package("nginx-light", "nginx"),
+    # A server under load. nginx and openssh-server are left out: they open the computer to others.
     Package("redis-tools", "redis-check-rdb"),
     # The recipe for DNS and DHCP.
     Package("dnsmasq-base", "dnsmasq"),
