@@ -81,7 +81,7 @@ def test_nobody_else_may_enter(hub: RunningHub, ada: HubUser, bob: HubUser) -> N
     assert theirs.page.status_code == 403
     for cookie in ("", bob.cookie, theirs.cookie, "wanlab-hub=" + "0" * 48):
         for path in ("/api/state", "/api/files/two.yaml"):
-            assert ada.get(path, cookie=cookie).status_code == 403
+            assert ada.get(path, cookie=cookie).status_code == 401
         page = ada.get("/", cookie=cookie)
         assert page.status_code == 302
         assert urlsplit(page.headers["location"]).path == f"{PATH}/hub/api/oauth2/authorize"
@@ -134,7 +134,7 @@ def test_the_session_ends_with_that_of_the_hub(hub: RunningHub, ada: HubUser) ->
         for it in ada.cookie.split("; ")
     )
     assert other != ada.cookie
-    assert ada.get("/api/state", cookie=other).status_code == 403
+    assert ada.get("/api/state", cookie=other).status_code == 401
     assert ada.get("/api/state").status_code == 200
 
 

@@ -183,6 +183,23 @@ def test_the_teacher_looks_at_a_network_and_stops_it(
         assert "the teacher has stopped" in json.dumps(client.pushes)
 
 
+@pytest.mark.long
+@pytest.mark.machine
+def test_the_teacher_grades_what_was_handed_in(
+    school: PrintedHub, students: list[HubUser], teacher: HubUser
+) -> None:
+    student = students[5]
+    with student.connect_client() as client:
+        started(student, client)
+        client.do("lesson", unit="ex3", action="hand_in")
+    assert teacher.ask("POST", "/api/class/grade").status_code == 204
+    wait_until(lambda: bool(teacher.get("/api/class").json()["grading_result"]))
+    result = teacher.get("/api/class").json()["grading_result"]
+    assert "handed in, 0 not graded" in result
+    (grade,) = row(teacher, student.name)["grades"]
+    assert (grade["unit"], grade["points"]) == ("ex3", 0)
+
+
 @pytest.mark.long  # the hub notices after half a minute that a service has ended
 def test_laboratories_come_back_when_the_class_is_restarted(
     school: PrintedHub, students: list[HubUser], teacher: HubUser

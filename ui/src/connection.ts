@@ -28,7 +28,8 @@ import type {
 import { Heartbeat } from "./heartbeat";
 import { closeToastsAbout, toast } from "./stores/toasts";
 
-export type Status = "connecting" | "open" | "silent" | "lost" | "refused";
+/** "signed out": only a JupyterHub can sign the user in again, at the next request for the page. */
+export type Status = "connecting" | "open" | "silent" | "lost" | "refused" | "signed out";
 
 interface Connection {
   status: Status;
@@ -170,7 +171,8 @@ export async function request(url: string, options: RequestInit = {}): Promise<R
 async function refusal(response: Response): Promise<Partial<ErrorBody> & { what: string }> {
   const body = (await response.json().catch(() => null)) as ErrorBody | null;
   if (typeof body?.what === "string") return body;
-  if (response.status === 401 || response.status === 403) {
+  if (response.status === 401) return { what: "you are signed out", hint: "reload the page" };
+  if (response.status === 403) {
     return {
       what: "this page no longer has access to wanlab",
       hint: "open the address that wanlab printed, or the link of your class, again",
@@ -228,7 +230,9 @@ function check(opened: WebSocket): void {
 function lose(): void {
   socket = null;
   // Once refused, stay refused until a connection succeeds.
-  useConnection.setState(({ status }) => ({ status: status === "refused" ? status : "lost" }));
+  useConnection.setState(({ status }) => ({
+    status: status === "refused" || status === "signed out" ? status : "lost",
+  }));
   for (const command of pending.values()) {
     command.fail(new CommandError({ what: "the connection to wanlab was lost", code: OFFLINE }));
   }
@@ -243,9 +247,8 @@ async function retry(): Promise<void> {
   try {
     const signal = AbortSignal.timeout(RETRY_LIMIT_MS);
     const response = await fetch("api/state", { cache: "no-store", signal });
-    if (response.status === 401 || response.status === 403) {
-      useConnection.setState({ status: "refused" });
-    }
+    if (response.status === 401) useConnection.setState({ status: "signed out" });
+    if (response.status === 403) useConnection.setState({ status: "refused" });
   } catch {
     // The server is down: the WebSocket will fail as well and retry again.
   }

@@ -181,6 +181,7 @@ function useClass(): { state: ClassState | null; problem: string; refresh: () =>
     const read = async () => {
       try {
         const response = await fetch("api/class");
+        if (response.status === 401) throw new Error("you are signed out: reload this page");
         if (response.status === 403)
           throw new Error("this browser no longer has access: open the teacher's link again");
         if (!response.ok) throw new Error(`the server answered with HTTP status ${response.status}`);

@@ -23,6 +23,13 @@ export function ConnectionBanner() {
       </p>
     );
   }
+  if (status === "signed out") {
+    return (
+      <p className="connection-banner" role="alert">
+        You are signed out. Reload this page to sign in again; saved work is safe.
+      </p>
+    );
+  }
   if (status === "refused") {
     return (
       <p className="connection-banner" role="alert">

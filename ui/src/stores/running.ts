@@ -90,7 +90,7 @@ onPush("captures", ({ ports }) => useRunning.setState({ captures: ports }));
 
 // The state of the network is unknown without the server; a new connection begins with all of it.
 useConnection.subscribe(({ status }) => {
-  if (status !== "lost" && status !== "refused") return;
+  if (status !== "lost" && status !== "refused" && status !== "signed out") return;
   useRunning.setState(({ run, clock }) => ({
     run: { ...run, phase: "stopped", progress: "" },
     clock: { ...clock, is_moving: false, speed: 0, stalled: "" },

@@ -116,7 +116,7 @@ class HubSignIn:
                 return user
         except HubUnavailableError as error:
             return HTMLResponse(FORBIDDEN_PAGE.format(escape(str(error))), 503)
-        return self._begin(headers) if is_page else forbidden("You are not signed in.")
+        return self._begin(headers) if is_page else _signed_out()
 
     def _is_page(self, scope: Scope) -> bool:
         is_get = scope["type"] == "http" and scope["method"] in SAFE_METHODS
@@ -210,6 +210,15 @@ class HubSignIn:
 
     def _may_enter(self, user: HubUser) -> bool:
         return admits(self._environment.access_scopes, user.scopes)
+
+
+def _signed_out() -> Response:
+    """Return the answer to a request that only the page could make after signing in again."""
+    return HTMLResponse(
+        FORBIDDEN_PAGE.format("You are not signed in."),
+        status_code=401,
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 def admits(wanted: Iterable[str], held: Iterable[str]) -> bool:
