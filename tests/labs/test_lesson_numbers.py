@@ -12,6 +12,7 @@ from wanlab.labs import catalog
 
 COURSE = Path(__file__).parents[2] / "docs" / "evidence" / "course.md"
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?!\w)")
+TIME = re.compile(r"tests and the check (?:of this lab )?take (\d+) s of network time")
 OURS = 4
 """The column of wanlab's numbers in a unit's table of wanlab docs course."""
 
@@ -60,3 +61,17 @@ def test_one_run_here_is_the_run_on_the_page_of_the_course(name: str) -> None:
             for value in measured
             for scale in (1, 1000, 0.001)
         ), f"{text} is not in the section of {title}"
+
+
+def test_the_time_that_a_lesson_names_is_that_on_the_page_of_the_course() -> None:
+    page = COURSE.read_text(encoding="utf-8")
+    named = {}
+    for name in catalog.names():
+        unit = catalog.find(name)
+        text = " ".join((unit.folder / "lesson.md").read_text(encoding="utf-8").split())
+        if times := TIME.findall(text):
+            row = re.search(rf"^\| {re.escape(unit.heading)} \|.* (\d+) \|$", page, re.MULTILINE)
+            assert row
+            named[name] = ([*map(int, times)], [int(row[1])])
+    assert len(named) > 12
+    assert [name for name, (ours, measured) in named.items() if ours != measured] == []
