@@ -252,14 +252,21 @@ class CourseWork:
             self._begins_to_run()
 
     def _type_waiting_lines(self, first: Shown) -> None:
-        """Type all highlighted lines that wait for Enter, and then do as the last step says."""
+        """Type all highlighted lines that wait for Enter, and then do as the last step says.
+
+        That is to press Enter, or something to do before.
+        """
         rows = self._player.locator(".player-step.is-current")
         steps = [shown_step(row) for row in rows.all()]
         numbers = [step.n for step in steps]
         for step in steps:
             if step.waits_for_enter:
-                terminal = self._type_by_hand(step)[0]
-                self._waiting[step.places[0]] = (terminal, step.for_s)
+                if step.places[0] not in self._waiting:
+                    terminal = self._type_by_hand(step)[0]
+                    self._waiting[step.places[0]] = (terminal, step.for_s)
+                continue
+            if step.kind != "enter":
+                self._perform(step)
                 continue
             terminals = self._act(step, by_hand=first.n % 4 == 0)
             self._wait_for_tick(numbers, terminals)

@@ -139,6 +139,20 @@ it("the next step is the first that is not done, and lines that wait for Enter c
   expect(states).toEqual(["done", "later", "current", "current", "current", "look", "later"]);
 });
 
+it("a step between lines that wait for Enter comes next with those before it", () => {
+  const steps = [
+    step(1, { waits_for_enter: true }),
+    step(2, {}),
+    step(3, { waits_for_enter: true }),
+    step(4, { kind: "enter" }),
+  ];
+  const card = { title: "", before: "", steps, extras: [], after: "" };
+  const next = (...done: number[]) => nextSteps(card, new Set(done)).map(({ n }) => n);
+  expect(next()).toEqual([1, 2]);
+  expect(next(2)).toEqual([1, 3, 4]);
+  expect(next(1, 2, 3, 4)).toEqual([]);
+});
+
 it("instructions are for this page", () => {
   const said = (changes: Partial<LessonStep>) => {
     const { text, then } = instructionOf(step(1, changes));

@@ -5,11 +5,12 @@ import type { Card } from "./outline";
 
 export type StepState = "done" | "current" | "later" | "look";
 
-/** The steps of a card that come next. Lines that wait for Enter come together with that Enter. */
+/** The steps of a card that come next. Lines that wait for Enter come together with what follows them: that Enter,
+ *  or a step to do before it. */
 export function nextSteps(card: Card, done: ReadonlySet<number>): readonly LessonStep[] {
   const open = card.steps.filter((step) => step.counts && !done.has(step.n));
   const end = open.findIndex((step) => !step.waits_for_enter);
-  return open.slice(0, end < 0 ? open.length : end === 0 || open[end]!.kind === "enter" ? end + 1 : end);
+  return open.slice(0, end < 0 ? open.length : end + 1);
 }
 
 export function stateOf(step: LessonStep, next: readonly LessonStep[], done: ReadonlySet<number>): StepState {
