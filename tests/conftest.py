@@ -25,9 +25,9 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000)
 settings.load_profile("same")
 
-# What programs print must not depend on the width of the terminal, nor on a locale that is not
-# installed, of which shells warn.
-for variable in ("COLUMNS", "LINES"):
+# What programs print must not depend on the width of the terminal, on a desktop, on an active virtual
+# environment, nor on a locale that is not installed, of which shells warn.
+for variable in ("COLUMNS", "LINES", "DISPLAY", "WAYLAND_DISPLAY", "VIRTUAL_ENV"):
     os.environ.pop(variable, None)
 # The tests' own servers are on this computer, where a proxy has no part.
 for scheme in ("http", "https", "all"):

@@ -42,7 +42,6 @@ class Terminal:
             environment={
                 "TERM": "xterm-256color",
                 "XDG_STATE_HOME": str(wanlab.folder / "state"),
-                "DISPLAY": "",
                 **environment,
             },
         )

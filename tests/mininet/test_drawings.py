@@ -18,11 +18,10 @@ WANLAB = [sys.executable, "-c", "from wanlab.cli import main; main()"]
 def wanlab(
     folder: Path, *arguments: str, typed: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return subprocess.run(
         [*WANLAB, *arguments],
         cwd=folder,
-        env={**environment, **variables},
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
