@@ -49,7 +49,10 @@ class Trials:
             for source in hosts:
                 output(f"{source.name} -> ")
                 for target in hosts:
-                    if target is source or not target.intfs:
+                    if target is source:
+                        continue
+                    if not target.intfs:  # as in Mininet, it is shown, but not counted
+                        output("X ")
                         continue
                     rtt = self._ping_once(pinger, source, target, timeout_s)
                     output(f"{'X' if rtt is None else target.name} ")

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from mininet import trials
 from mininet.link import Intf, Link, TCLink, TCULink
 from mininet.net import Mininet
 from mininet.node import Node
@@ -112,6 +113,18 @@ net.addLink(r1, r2)
 net.build()
 assert net.pingAll() == 100  # nobody is reached at 0.0.0.0
 assert "inet " not in r1.cmd("ip -4 addr show dev r1-eth0")
+net.stop()
+
+# a host without an interface is shown, but a ping to it is not counted
+net = Mininet(SingleSwitchTopo(2), controller=None)
+net.addHost("h3")
+net.start()
+shown: list[str] = []
+trials.output = shown.append
+assert net.pingAll() == 50
+assert "".join(shown[1:]) == (
+    "h1 -> h2 X \nh2 -> h1 X \nh3 -> X X \n*** Results: 50% dropped (2/4 received)\n"
+)
 net.stop()
 
 try:
