@@ -46,6 +46,7 @@ c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r} + "/{{username}}"
 # A busy computer is not a defect.
 c.Spawner.start_timeout = c.Spawner.http_timeout = {patience}
+c.LocalProcessSpawner.interrupt_timeout = {patience}
 c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 0}}
 c.Spawner.environment.update({environment!r})
 c.JupyterHub.services.append({{"name": "tests", "api_token": {token!r}}})
@@ -139,7 +140,7 @@ class RunningHub:
             proxy_port=free_port(),
             proxy=[str(node()), str(PROXY)],
             homes=str(self.homes),
-            patience=PATIENCE_S,
+            patience=round(PATIENCE_S),
             token=TOKEN,
             environment=_kernel(),
         )

@@ -99,10 +99,14 @@ class Visitor:
 
 
 def free_port() -> int:
-    """Return a port outside the usual range, so that other tests do not take it during a restart."""
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return int(tried.getsockname()[1])
+    """Return a port that nobody takes until a server listens there, also after a restart.
+
+    Linux gives the ports from 32768 on to connections and to servers that ask for any port.
+    """
+    while True:
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
+            return int(tried.getsockname()[1])
 
 
 class Server(Visitor):
