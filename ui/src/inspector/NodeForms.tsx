@@ -103,7 +103,7 @@ export function HostForm({ node }: Props) {
   return (
     <>
       <NameField node={node} />
-      <Option node={node} word="ip" title="IP address" check={units.address} placeholder={byRule} />
+      <Option node={node} word="ip" title="IP address" check={units.hostAddress} placeholder={byRule} />
       <Option node={node} word="default_route" title="Default route" check={units.gateway} placeholder="none" />
       <Option node={node} word="mac" title="MAC address" check={units.mac} placeholder="automatic" />
       <LinkList node={node} />

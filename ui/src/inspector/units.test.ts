@@ -28,6 +28,8 @@ describe("a field accepts the texts that wanlab's units accept", () => {
   test("addresses", () => {
     isRight(units.address, ["10.0.0.1", "10.0.0.1/8", "fe80::1/64", "::1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8"]);
     isWrong(units.address, ["10.0.0", "10.0.0.256", "10.0.0.1/33", "10.0.0.1/8/8", "1::2::3", "1:2:3:4:5:6:7", "h1"]);
+    isRight(units.hostAddress, ["10.0.0.1/8", "none"]);
+    isWrong(units.hostAddress, ["10.0.0", "nothing"]);
   });
   test("MACs", () => {
     isRight(units.mac, ["00:00:00:00:00:01", "02:aB:00:00:00:01"]);

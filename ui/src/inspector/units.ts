@@ -62,6 +62,9 @@ export const address: Check = (text) => {
   return isPrefix ? "" : `the prefix length must be from /0 to /${max}`;
 };
 
+/** The address of a host: "none" is for a host that is to have none, not even by rule. */
+export const hostAddress: Check = (text) => (text === "none" ? "" : address(text));
+
 export const plainAddress: Check = (text) =>
   text.includes("/") ? "must be an address without a prefix length" : address(text);
 
