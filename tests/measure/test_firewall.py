@@ -62,6 +62,6 @@ def test_wanlab_drops_names_the_rules_of_iptables_and_of_nftables() -> None:
         net.root.run(RULES, check=False)
         lines = net["h1"].run("wanlab drops").output.splitlines()
         # How nft writes a rule of iptables differs between its releases.
-        first, second = [" ".join(line.split()) for line in lines if " firewall " in line]
+        first, second = [" ".join(line.split()) for line in lines if " firewall  its " in line]
         assert first.startswith("h2 3 firewall its rule in ip filter INPUT: ")
         assert second == "h1 2 firewall its rule in inet mine out: ip daddr 10.0.0.7 drop"
