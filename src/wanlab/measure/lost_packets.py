@@ -244,7 +244,7 @@ def _at_ports(node: NodeState, mtus: Collection[int]) -> Iterator[Drop]:
     for port in node.ports:
         yield from _in_queues(node.name, port.name, by_port.get(port.name, []))
         for lost in drops_of_interface(port, mtus):
-            drop = _drop(
+            yield _drop(
                 node.name,
                 port.name,
                 "interface",
@@ -252,8 +252,8 @@ def _at_ports(node: NodeState, mtus: Collection[int]) -> Iterator[Drop]:
                 lost.passed,
                 lost.cause,
                 lost.remedy,
+                is_reported=lost.is_known,
             )
-            yield replace(drop, is_reported=lost.is_known)
 
 
 def causes_at(qdiscs: Sequence[QdiscCounters]) -> str:
@@ -431,12 +431,22 @@ UdpSndbufErrors counts packets again that the queue of the node's own port has d
 def _in_protocols(node: NodeState) -> Iterator[Drop]:
     for name, what, cause, remedy in PROTOCOLS:
         if packets := node.protocols.get(name, 0):
-            drop = _drop(node.name, node.name, what, packets, None, cause, remedy)
-            yield replace(drop, is_reported=name in REPORTED)
+            is_reported = name in REPORTED
+            yield _drop(
+                node.name, node.name, what, packets, None, cause, remedy, is_reported=is_reported
+            )
 
 
 def _drop(
-    node: str, place: str, what: str, packets: int, passed: int | None, cause: str, remedy: str = ""
+    node: str,
+    place: str,
+    what: str,
+    packets: int,
+    passed: int | None,
+    cause: str,
+    remedy: str = "",
+    *,
+    is_reported: bool = False,
 ) -> Drop:
     share = 0.0 if passed is None else packets / (packets + passed)
-    return Drop(node, place, what, packets, share, cause, remedy)
+    return Drop(node, place, what, packets, share, cause, remedy, is_reported)

@@ -77,7 +77,7 @@ class Seat(Generic[L]):
     def note_end(self) -> None:
         """Note that the laboratory has ended."""
         self.laboratory = None
-        self.status = msgspec.structs.replace(self.status, browsers=0, phase="stopped", nodes=0)
+        self.status = _ended(self.status)
 
 
 class Seats(Generic[L]):
@@ -161,5 +161,9 @@ def _read_state(path: Path) -> dict[str, SavedStudent]:
 def _resumed(saved: SavedStudent | None) -> tuple[Status, float | None]:
     if saved is None:
         return Status(), None
-    status = msgspec.structs.replace(saved.status, browsers=0, phase="stopped", nodes=0)
-    return status, saved.seen_s
+    return _ended(saved.status), saved.seen_s
+
+
+def _ended(status: Status) -> Status:
+    """Return what remains of a status once the laboratory has ended."""
+    return msgspec.structs.replace(status, browsers=0, phase="stopped", nodes=0)

@@ -34,6 +34,7 @@ from ..laboratory import Laboratory
 from ..protocol.messages import ErrorBody
 from ..running_tasks import RunningTasks
 from .byte_stream import carry
+from .hub_api import authorized, direct_opener
 
 ENROL_REAL_S = 60.0
 STATUS_REAL_S = 1.0
@@ -56,8 +57,8 @@ class ClassLink:
             hint = "as in http://127.0.0.1:10101/services/networks"
             raise WanlabError(f"{url} is not the address of a class", hint)
         self._url = f"{url.rstrip('/')}/api/laboratory"
-        self._headers = {"Authorization": f"Bearer {token}"}
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._headers = authorized(token)
+        self._opener = direct_opener()
         self._tasks = RunningTasks()
 
     async def enrol(self) -> tuple[ClientConnection, int]:

@@ -60,8 +60,7 @@ class HubApi:
 
     def __init__(self, environment: HubEnvironment) -> None:
         self._environment = environment
-        # The API is on this computer, or on the same inner network, where a web proxy has no part.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._opener = direct_opener()
         self._threads = ThreadPoolExecutor(THREADS, "jupyterhub")
         self.version = ""
         """Of the hub, known after `check`."""
@@ -72,7 +71,7 @@ class HubApi:
 
     async def user_of(self, token: str) -> HubUser | None:
         """Return the user of a token; None if the hub does not know it."""
-        url, headers = f"{self._environment.api_url}/user", _authorized(token)
+        url, headers = f"{self._environment.api_url}/user", authorized(token)
         try:
             reply, _ = await self._ask(url, headers=headers)
         except _RefusedError:
@@ -101,7 +100,7 @@ class HubApi:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
         name = self._environment.server_name
         body = {"servers": {name: {"last_activity": at}}, "last_activity": at}
-        headers = {"Content-Type": JSON, **_authorized(self._environment.token)}
+        headers = {"Content-Type": JSON, **authorized(self._environment.token)}
         with contextlib.suppress(_RefusedError):
             await self._ask(self._environment.activity_url, msgspec.json.encode(body), headers)
 
@@ -130,5 +129,14 @@ class HubApi:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _authorized(token: str) -> dict[str, str]:
+def authorized(token: str) -> dict[str, str]:
+    """Return the header that carries a token."""
     return {"Authorization": f"Bearer {token}"}
+
+
+def direct_opener() -> urllib.request.OpenerDirector:
+    """Return an opener for the hub and its services.
+
+    They are on this computer, or on the same inner network, where a web proxy has no part.
+    """
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
